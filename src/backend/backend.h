@@ -1,0 +1,90 @@
+/*
+ * A back end: one mechanism of one operating system that can hold a plan. It sees the plan and nothing else.
+ *
+ * The order of calls for a run: probe, check, prepare (may allocate and fail, in the supervisor), start (the command
+ * begins; whatever fails after this point is told by the child in one struct qsb_error), then the supervisor waits,
+ * kills and at last releases. A restriction in the plan that the back end cannot hold is an error of `check`.
+ */
+#ifndef QSB_BACKEND_BACKEND_H
+#define QSB_BACKEND_BACKEND_H
+
+#include "plan/plan.h"
+
+struct qsb__sandbox; /* one prepared or running sandbox: opaque, each back end has its own */
+
+/* How the command gets its streams and its identity; filled in by the supervisor. */
+struct qsb__launch {
+	char *const *argv;         /* NULL-terminated; argv[0] is looked up in PATH as execvp does */
+	int stdio[3];              /* descriptors that become 0, 1 and 2; owned by the supervisor */
+	const int *pass_fds;       /* further descriptors that the command keeps, under their own numbers */
+	size_t pass_count;
+	bool new_session;          /* cut off from the caller's controlling terminal */
+	bool tty;                  /* a pseudo-terminal made inside becomes 0, 1 and 2; `stdio` is not used */
+	unsigned short rows, columns;
+};
+
+enum qsb__end {
+	QSB__END_EXITED,     /* wait status is valid */
+	QSB__END_NOT_FOUND,  /* the command could not be executed: os_error says why */
+	QSB__END_FAILED,     /* the sandbox could not be set up: error says why; the command never ran */
+	QSB__END_LOST        /* the sandbox died without an answer (killed) */
+};
+
+/* What became of the command. */
+struct qsb__outcome {
+	enum qsb__end end;
+	int wait_status;
+	int os_error;
+	struct qsb_error error;
+	uint64_t user_us, system_us, max_rss_bytes;
+};
+
+/* One fact of a back end on this host, for doctor. */
+struct qsb__probe_row {
+	const char *name;     /* "user namespaces" */
+	bool ok, needed;      /* not ok and needed: the back end cannot be used */
+	char detail[200];     /* what was found */
+	char fix[200];        /* the smallest change that would help, "" = none */
+};
+
+struct qsb__probe {
+	bool usable;
+	struct qsb__probe_row rows[24];
+	size_t count;
+};
+
+struct qsb__backend {
+	const char *name;
+	const char *summary;
+
+	/* May this host? Looks and tries; runs nothing of the caller's. */
+	void (*probe)(struct qsb__probe *probe);
+	/* Can every restriction of this plan be held? 0, or QSB_E_UNSUPPORTED with the cause and the fix. */
+	int (*check)(const struct qsb__plan *plan, struct qsb_error *err);
+	int (*prepare)(struct qsb__sandbox **out, const struct qsb__plan *plan, struct qsb_error *err);
+	/* Starts the command. After it, `status_fd` becomes readable when there is an outcome to read. */
+	int (*start)(struct qsb__sandbox *sandbox, const struct qsb__launch *launch, struct qsb_error *err);
+	int (*status_fd)(const struct qsb__sandbox *sandbox);
+	/* Reads what came on status_fd: 1 = *outcome is filled in, 0 = not yet, negative = QSB_E_*. */
+	int (*read_status)(struct qsb__sandbox *sandbox, struct qsb__outcome *outcome, struct qsb_error *err);
+	/* Calls of the command that the supervisor has to answer, -1 = none; `serve` handles what is waiting. */
+	int (*calls_fd)(const struct qsb__sandbox *sandbox);
+	void (*serve_calls)(struct qsb__sandbox *sandbox);
+	/* The pseudo-terminal's outer end after a launch with `tty`, -1 = none (yet). */
+	int (*tty_fd)(const struct qsb__sandbox *sandbox);
+	/* Sends a signal to the command's first process. */
+	int (*signal)(struct qsb__sandbox *sandbox, int number);
+	/* Ends every process of the sandbox at once. Can be called at any time, also twice. */
+	void (*kill)(struct qsb__sandbox *sandbox);
+	/* What it uses now; false = not known. */
+	bool (*measure)(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t *processes);
+	/* Which mechanism holds which limit: "cgroup", "rlimit", "watch", "affinity", "namespace", "none". */
+	const char *(*limit_by)(const struct qsb__sandbox *sandbox, const char *limit);
+	/* Kills what is left, waits for it and frees everything. NULL is allowed. */
+	void (*release)(struct qsb__sandbox *sandbox);
+};
+
+/* The back ends of this build's operating system, best first; NULL-terminated. */
+extern const struct qsb__backend *const qsb__backends[];
+
+#endif

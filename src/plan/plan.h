@@ -1,0 +1,103 @@
+/*
+ * The plan: what the operating system is asked to enforce, as a list of typed steps with resolved absolute paths.
+ * Every back end reads it and nothing else. Made by pure code from a policy and the host's facts.
+ */
+#ifndef QSB_PLAN_PLAN_H
+#define QSB_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "core/policy.h"
+#include "plan/host.h"
+
+enum qsb__step_kind {
+	/* Mounts come in the order in which they are to be made: a parent before what lies in it. The start is the
+	 * host's whole tree, readable and not writable. */
+	QSB__STEP_ROOT,      /* the start is an empty root instead (reading is denied by default); always first */
+	QSB__STEP_BIND_RO,   /* path: the host's own file or folder, not writable */
+	QSB__STEP_BIND_RW,   /* path: the host's own file or folder, writable */
+	QSB__STEP_PIN,       /* path: a folder as it was, that must not be renamed or removed */
+	QSB__STEP_MASK_FILE, /* path: a file nobody can open */
+	QSB__STEP_MASK_DIR,  /* path: a folder nobody can list or write; later steps may lie inside it */
+	QSB__STEP_TMPFS,     /* path: private scratch space (all of them share limits.tmp_bytes) */
+	QSB__STEP_PROC,      /* path: a proc of the sandbox's own processes */
+	QSB__STEP_DEV,       /* path: a minimal device folder; `text` names an opted-in device, or NULL */
+	/* Rules by name, for files that need not exist. */
+	QSB__STEP_NAME_RULE  /* path: the folder the rule holds in; text: a glob relative to it */
+};
+
+enum qsb__access { QSB__ACCESS_NONE = 0, QSB__ACCESS_READ = 1U << 0, QSB__ACCESS_WRITE = 1U << 1 };
+
+struct qsb__step {
+	enum qsb__step_kind kind;
+	bool is_dir;        /* what `path` is */
+	unsigned denies;    /* NAME_RULE: QSB__ACCESS_* that it takes away */
+	char *path;
+	char *text;         /* see above; NULL where it has no meaning */
+	char *rule;         /* who asked: "/filesystem/denyRead/0 (user)", "built-in: secrets"; never NULL */
+	char *reason;       /* why, for people; may be NULL */
+};
+
+/* How much of a restriction the steps hold, where the plan itself cannot be complete. */
+struct qsb__plan_gap {
+	char *what;         /* "protected names that do not exist yet" */
+	char *rule;
+	bool asked;         /* the caller asked for it by name: a back end that cannot close the gap must refuse */
+};
+
+struct qsb__plan {
+	enum qsb__os os;
+	char *workspace;    /* resolved */
+	char *cwd;          /* where the command starts, resolved; the workspace unless said otherwise */
+	struct qsb__step *steps;
+	size_t step_count;
+	struct qsb__plan_gap *gaps;
+	size_t gap_count;
+	bool scan_complete; /* every existing protected name has its step */
+
+	enum qsb__network_mode network;
+	char **allowed_domains, **denied_domains; /* NULL-terminated, canonical text */
+	uint16_t *publish_ports, *reach_ports;    /* 0-terminated */
+	char **unix_sockets;                      /* NULL-terminated, resolved */
+
+	uint64_t memory_bytes, cpus_milli, timeout_ms, processes, open_files, output_bytes, tmp_bytes, file_bytes,
+		disk_reserve_bytes;                   /* 0 = no limit */
+	enum qsb__output_action output_action;
+	bool output_asked;  /* limits.output came from a stronger layer than the preset */
+
+	char **environment; /* NULL-terminated "NAME=VALUE", final */
+	char **scrubbed;    /* NULL-terminated names that were dropped as secrets */
+
+	bool protect_names;
+	bool tmp_private;
+	bool allow_nested_sandbox;
+	bool allow_unsandboxed;
+};
+
+/* What is asked of one run besides the policy. Relative paths start at host->cwd. */
+struct qsb__request {
+	const char *workspace; /* NULL = host->cwd */
+	const char *cwd;       /* NULL = the workspace when host->cwd lies outside it, else host->cwd */
+};
+
+/* Makes the plan. *out is the caller's, to be freed with qsb__plan_free. */
+int qsb__plan_new(struct qsb__plan **out, const struct qsb_policy *policy, const struct qsb__host *host,
+                  const struct qsb__request *request, struct qsb_error *err);
+void qsb__plan_free(struct qsb__plan *plan);
+
+/* The plan as text, one step a line, stable: the golden tests compare it. */
+void qsb__plan_print(const struct qsb__plan *plan, FILE *to);
+
+/* What the plan lets a command do with one path, and which rule decides. `path` is absolute. */
+struct qsb__verdict {
+	unsigned access;         /* QSB__ACCESS_* */
+	char resolved[4096];
+	char read_rule[256];     /* "default: everything may be read", "built-in: secrets (…)" */
+	char write_rule[256];
+	char fix[256];           /* an option that would allow what is refused, "" = none */
+};
+int qsb__plan_explain_path(const struct qsb__plan *plan, const struct qsb__host *host, const char *path,
+                           struct qsb__verdict *out, struct qsb_error *err);
+
+#endif
