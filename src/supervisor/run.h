@@ -1,0 +1,69 @@
+/* One run: launch, limits, streams, events, result. Used by the program only (src/cli). */
+#ifndef QSB_SUPERVISOR_RUN_H
+#define QSB_SUPERVISOR_RUN_H
+
+#include "backend/backend.h"
+
+/* Exit statuses of `qiming-sandbox run` that are not the command's own. */
+enum { QSB__EXIT_TIMEOUT = 124, QSB__EXIT_SANDBOX = 125, QSB__EXIT_NOT_EXECUTABLE = 126, QSB__EXIT_NOT_FOUND = 127 };
+
+struct qsb__run_request {
+	const struct qsb__backend *backend;
+	const struct qsb__plan *plan;
+	char *const *argv;      /* NULL-terminated, at least one */
+	bool capture;           /* keep stdout and stderr for the result instead of passing the caller's streams on */
+	bool tty;               /* give the command a pseudo-terminal of its own */
+	int events_fd;          /* JSON lines, -1 = none */
+	int control_fd;         /* JSON lines in: {"kill":9}, {"resize":[rows,columns]}; -1 = none */
+	const int *pass_fds;
+	size_t pass_count;
+};
+
+/* Something the sandbox refused, or a limit that was reached. */
+struct qsb__denial {
+	char kind[16];        /* "limit", "file", "network", "call" */
+	char operation[32];   /* "memory", "connect", … */
+	char target[512];
+	char rule[128];       /* JSON pointer */
+	char process[32];     /* name, "" = unknown */
+	char suggestion[200]; /* an option or policy line to paste */
+	int pid;              /* inside the sandbox, 0 = unknown */
+	int64_t time_ms;      /* since 1970 */
+	unsigned count;
+};
+
+struct qsb__capture {
+	char *data; /* head and tail, with a line between them that says how much was left out */
+	size_t length;
+	bool truncated;
+};
+
+struct qsb__result {
+	int exit_code;        /* as `run` exits */
+	int signal;           /* the command died of it, 0 = none */
+	bool timed_out;
+	bool out_of_memory;
+	struct qsb__capture out, err;
+	uint64_t duration_ms, user_ms, system_ms, max_rss_bytes, processes;
+	struct qsb__denial *denials;
+	size_t denial_count, denials_left_out;
+	const struct qsb__backend *backend;
+	const struct qsb__plan *plan;
+	char limit_by[9][16]; /* in the order of qsb__limit_names */
+};
+
+extern const char *const qsb__limit_names[9]; /* memory cpus timeout processes openFiles output tmpSize fileSize diskReserve */
+
+/*
+ * Runs the command and waits for its end. 0: the command ran, or could not be executed (exit code 126 or 127).
+ * Negative: the sandbox failed, err says why, and the command never ran (or was ended because a restriction was lost).
+ */
+int qsb__run(const struct qsb__run_request *request, struct qsb__result *result, struct qsb_error *err);
+void qsb__result_clear(struct qsb__result *result);
+
+/* The result as one line of JSON, design.md's fields; the caller frees it. NULL = no memory. */
+char *qsb__result_json(const struct qsb__result *result);
+/* The same fields for a run that did not happen: exitCode 125 and "error": {code, where, message}. */
+char *qsb__failure_json(const struct qsb_error *err);
+
+#endif
