@@ -41,6 +41,7 @@ struct qsb__capture {
 struct qsb__result {
 	int exit_code;        /* as `run` exits */
 	int signal;           /* the command died of it, 0 = none */
+	int exec_errno;       /* why the command could not be executed (exit code 126 or 127), 0 = it ran */
 	bool timed_out;
 	bool out_of_memory;
 	struct qsb__capture out, err;
