@@ -1,9 +1,68 @@
-# qiming-sandbox: the verbs a person needs. Meson does the work.
-.PHONY: build build-debug setup
-BUILD ?= build/meson
-build: setup
-	@meson setup $(BUILD) --reconfigure >/dev/null 2>&1 || meson setup $(BUILD)
-	@meson compile -C $(BUILD)
-	@cp $(BUILD)/src/qiming-sandbox build/qiming-sandbox
-setup:
-	@:
+# qiming-sandbox: the verbs a person needs. Meson does the work; `make help` lists the verbs.
+.PHONY: help run build build-linux build-darwin build-windows prebuilt test test-asan fuzz bench bench-peers install \
+	clean format lint
+.DEFAULT_GOAL := help
+
+BUILD   ?= build
+PREFIX  ?= /usr/local
+SECONDS ?= 30
+export BUILD
+
+help:             ## lists these verbs
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1	/p' Makefile | expand -t 24
+
+run: build        ## sets up, builds, and shows a command in the sandbox
+	@scripts/demo $(BUILD)/qiming-sandbox
+
+build:            ## leaves build/qiming-sandbox, one static program
+	@scripts/setup build
+	@scripts/build release
+
+build-linux: build ## the release program for this Linux
+
+build-darwin build-windows: ## (come with a later version)
+	@echo "$@: there is no back end for this platform yet; it comes with a later version." >&2; exit 1
+
+prebuilt: build   ## places the program into build/prebuilt/<platform>-<arch>/
+	@scripts/build prebuilt
+
+test:             ## sets up, builds and runs every test: as this user, and when root also as an ordinary one
+	@scripts/setup build test
+	@scripts/build release clang sanitized
+	@tests/run
+
+test-asan:        ## the tests on the build with the address and undefined-behaviour sanitizers only
+	@scripts/setup build test
+	@scripts/build sanitized
+	@tests/run --build sanitized
+
+fuzz:             ## fuzzes each parser for SECONDS=30
+	@scripts/setup build test
+	@scripts/build fuzz
+	@tests/fuzz/run $(BUILD)/fuzz $(SECONDS)
+
+bench: build      ## measures against plain spawn, bubblewrap and, after bench-peers, srt and codex
+	@scripts/setup bench
+	@scripts/build bench
+	@bench/run
+
+bench-peers:      ## installs srt and codex below build/ for `make bench`
+	@scripts/setup bench
+	@mkdir -p $(BUILD)/peers && cp bench/package.json $(BUILD)/peers/
+	@cd $(BUILD)/peers && npm install --no-audit --no-fund --loglevel=error
+
+install: build    ## into PREFIX=/usr/local (and DESTDIR)
+	@meson configure $(BUILD)/meson -Dprefix=$(PREFIX)
+	@meson install -C $(BUILD)/meson --quiet
+
+clean:            ## removes build/
+	@rm -rf $(BUILD)
+
+format:           ## lays out the C sources as .clang-format says
+	@scripts/setup lint
+	@scripts/lint format
+
+lint:             ## layout, clang-tidy and shellcheck
+	@scripts/setup build lint
+	@scripts/build release
+	@scripts/lint check
