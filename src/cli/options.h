@@ -55,7 +55,7 @@ enum qsb__option_value {
 	QSB__VALUE_TEXT,
 	QSB__VALUE_PATH,
 	QSB__VALUE_DIR,
-	QSB__VALUE_WORD  /* one of `words` */
+	QSB__VALUE_WORD /* one of `words` */
 };
 
 struct qsb__option {
@@ -63,7 +63,7 @@ struct qsb__option {
 	const char *name;       /* "--tty" */
 	const char *alias;      /* "-t", NULL = none */
 	enum qsb__option_value value;
-	const char *metavar;    /* "FILE"; NULL without a value */
+	const char *metavar; /* "FILE"; NULL without a value */
 	const char *const *words;
 	enum qsb__option_group group;
 	const char *summary;
@@ -79,9 +79,9 @@ struct qsb__command {
 	const char *summary;      /* one line */
 	const char *const *notes; /* further paragraphs of the help, NULL-terminated; may be NULL */
 	const struct qsb__option *tables[QSB__OPTION_TABLES]; /* NULL after the last; --help and --version are added */
-	bool policy_options;      /* takes every option of the policy's table too */
-	bool stop_at_operand;     /* the first operand ends the options */
-	bool hidden;              /* not in the list of subcommands */
+	bool policy_options;                                  /* takes every option of the policy's table too */
+	bool stop_at_operand;                                 /* the first operand ends the options */
+	bool hidden;                                          /* not in the list of subcommands */
 
 	/*
 	 * The exit status, or a negative QSB_E_* with err filled in: main() prints it and exits with 125. Documents go
@@ -101,9 +101,9 @@ struct qsb__invocation {
 	const struct qsb__command *command;
 	struct qsb__option_use *uses; /* in the order given */
 	size_t use_count;
-	char **operands;              /* NULL-terminated; the strings are argv's */
+	char **operands; /* NULL-terminated; the strings are argv's */
 	size_t operand_count;
-	size_t dashed_at;             /* the operands from this one on stood after `--`; SIZE_MAX = no `--` */
+	size_t dashed_at; /* the operands from this one on stood after `--`; SIZE_MAX = no `--` */
 	FILE *out;
 };
 
@@ -119,7 +119,7 @@ extern const struct qsb__option qsb__policy_source_options[];
  *   QSB_E_INVALID  a value is missing, or given to an option without one
  */
 int qsb__options_parse(struct qsb__invocation *out, const struct qsb__command *command, char **argv,
-                       struct qsb_error *err);
+		       struct qsb_error *err);
 void qsb__invocation_clear(struct qsb__invocation *invocation);
 
 /* The last value given for an option; NULL = not given. "true" for an option without a value. */
@@ -127,7 +127,7 @@ const char *qsb__invocation_value(const struct qsb__invocation *invocation, enum
 
 /* A descriptor number given by an option; -1 = not given. QSB_E_INVALID: not a number from 0 to 2^20. */
 int qsb__invocation_fd(const struct qsb__invocation *invocation, enum qsb__option_id id, int *fd,
-                       struct qsb_error *err);
+		       struct qsb_error *err);
 int qsb__option_use_fd(const struct qsb__option_use *use, int *fd, struct qsb_error *err);
 
 /* The group under which a row's option is listed. */
@@ -141,6 +141,6 @@ bool qsb__row_is_flag(const struct qsb__row *row);
  * their list when it is short.
  */
 int qsb__fail_unknown(struct qsb_error *err, const char *what, const char *word, const char *const *words,
-                      size_t count);
+		      size_t count);
 
 #endif

@@ -1,0 +1,28 @@
+/* The descriptors a program is started with: what it must not lose, keep or pass on. */
+#ifndef QSB_OS_DESCRIPTORS_H
+#define QSB_OS_DESCRIPTORS_H
+
+#include <stddef.h>
+
+#include <qiming/sandbox.h>
+
+/* Opens the null device where 0, 1 or 2 is closed, so that no file opened later lands there. */
+int qsb__standard_streams_open(struct qsb_error *err);
+
+/*
+ * May the command have this descriptor? Not a folder and not a descriptor that only names a place (O_PATH): relative
+ * to it the command could reach the host's own tree, past every mount of the sandbox.
+ *   QSB_E_INVALID  closed   QSB_E_DENIED  such a descriptor
+ */
+int qsb__descriptor_check(int fd, struct qsb_error *err);
+
+/*
+ * Closes every descriptor above 2 that is not among the `count` of `keep` (which is put in order), and makes those
+ * that are close-on-exec.
+ */
+int qsb__descriptors_keep_only(int *keep, size_t count, struct qsb_error *err);
+
+/* Writes everything. 0 or QSB_E_OS. */
+int qsb__descriptor_write(int fd, const char *data, size_t length, struct qsb_error *err);
+
+#endif

@@ -1,0 +1,128 @@
+#include "os/descriptors.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/error.h"
+
+int qsb__standard_streams_open(struct qsb_error *err)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		/* The lowest free number is taken, which is `fd`: those below it are open. */
+		if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+			return qsb__fail_os(err, errno, "descriptors",
+					    "cannot open /dev/null for the closed descriptor %d", fd);
+	}
+	return 0;
+}
+
+int qsb__descriptor_check(int fd, struct qsb_error *err)
+{
+	struct stat status;
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fstat(fd, &status) < 0)
+		return qsb__fail(err, QSB_E_INVALID, "descriptors", "descriptor %d is not open", fd);
+#ifdef O_PATH
+	if (flags & O_PATH)
+		return qsb__fail(
+			err, QSB_E_DENIED, "descriptors",
+			"descriptor %d is an O_PATH descriptor: through it the command could reach the host's files; "
+			"close it",
+			fd);
+#endif
+	if (S_ISDIR(status.st_mode))
+		return qsb__fail(
+			err, QSB_E_DENIED, "descriptors",
+			"descriptor %d is a folder: through it the command could reach the host's files; close it, or "
+			"allow the folder with --read or --write",
+			fd);
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	int left = *(const int *)a, right = *(const int *)b;
+
+	return (left > right) - (left < right);
+}
+
+static bool is_kept(const int *keep, size_t count, int fd)
+{
+	return bsearch(&fd, keep, count, sizeof(*keep), by_number) != NULL;
+}
+
+/* Where the kernel has no close_range: every open descriptor is listed in /proc. */
+static int close_listed(const int *keep, size_t count, struct qsb_error *err)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	struct dirent *entry;
+
+	if (!folder)
+		return qsb__fail_os(err, errno, "descriptors", "cannot list the open descriptors in /proc/self/fd");
+	while ((entry = readdir(folder))) {
+		int fd = atoi(entry->d_name);
+
+		if (fd > 2 && fd != dirfd(folder) && !is_kept(keep, count, fd))
+			close(fd);
+	}
+	closedir(folder);
+	return 0;
+}
+
+static long close_between(unsigned from, unsigned to)
+{
+#ifdef SYS_close_range
+	return from > to ? 0 : syscall(SYS_close_range, from, to, 0);
+#else
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+int qsb__descriptors_keep_only(int *keep, size_t count, struct qsb_error *err)
+{
+	unsigned from = 3;
+
+	qsort(keep, count, sizeof(*keep), by_number);
+	for (size_t i = 0; i < count; i++)
+		if (fcntl(keep[i], F_GETFD) < 0 || (keep[i] > 2 && fcntl(keep[i], F_SETFD, FD_CLOEXEC) < 0))
+			return qsb__fail(err, QSB_E_INVALID, "descriptors", "descriptor %d is not open", keep[i]);
+	for (size_t i = 0; i <= count; i++) {
+		unsigned to = i < count ? (unsigned)keep[i] : UINT_MAX;
+
+		if (i < count && to < from)
+			continue;
+		if (close_between(from, i < count ? to - 1 : to) < 0) {
+			if (errno == ENOSYS)
+				return close_listed(keep, count, err);
+			return qsb__fail_os(err, errno, "descriptors", "cannot close inherited descriptors");
+		}
+		from = to + 1;
+	}
+	return 0;
+}
+
+int qsb__descriptor_write(int fd, const char *data, size_t length, struct qsb_error *err)
+{
+	while (length > 0) {
+		ssize_t written = write(fd, data, length);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return qsb__fail_os(err, errno, "result", "cannot write to descriptor %d", fd);
+		data += written;
+		length -= (size_t)written;
+	}
+	return 0;
+}
