@@ -12,6 +12,11 @@ static const struct attack *const groups[] = {
 	attacks_ipc,
 	attacks_net,
 	attacks_res,
+	attacks_sys,
+	attacks_sys_mount,
+	attacks_sys_race,
+	attacks_fs,
+	attacks_fail,
 };
 
 int attack_verdict(const char *call, long result)
