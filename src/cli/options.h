@@ -34,7 +34,8 @@ enum qsb__option_id {
 	QSB__OPT_PASS_FD,
 	QSB__OPT_SELF_TEST,
 	QSB__OPT_FORMAT,
-	QSB__OPT_FORCE
+	QSB__OPT_FORCE,
+	QSB__OPT_ALLOW_UNSANDBOXED
 };
 
 /* Under which heading the help lists an option; in this order. */
@@ -110,7 +111,7 @@ struct qsb__invocation {
 /* --help and --version, which every subcommand takes. */
 extern const struct qsb__option qsb__common_options[];
 
-/* --policy, --policy-fd, --workspace, --env: for a subcommand with policy_options. */
+/* --policy, --policy-fd, --workspace: for a subcommand with policy_options. */
 extern const struct qsb__option qsb__policy_source_options[];
 
 /*

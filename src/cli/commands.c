@@ -1,0 +1,10 @@
+#include "cli/commands.h"
+
+#include "cli/help.h"
+#include "cli/run.h"
+
+const struct qsb__command *const qsb__commands[] = {
+	&qsb__run_command,
+	&qsb__help_dump_command,
+	NULL,
+};
