@@ -28,7 +28,7 @@ prebuilt: build   ## places the program into build/prebuilt/<platform>-<arch>/
 
 test:             ## sets up, builds and runs every test: as this user, and when root also as an ordinary one
 	@scripts/setup build test
-	@scripts/build release clang sanitized
+	@scripts/build all clang sanitized
 	@tests/run
 
 test-asan:        ## the tests on the build with the address and undefined-behaviour sanitizers only
@@ -43,7 +43,7 @@ fuzz:             ## fuzzes each parser for SECONDS=30
 
 bench: build      ## measures against plain spawn, bubblewrap and, after bench-peers, srt and codex
 	@scripts/setup bench
-	@scripts/build bench
+	@scripts/build all
 	@bench/run
 
 bench-peers:      ## installs srt and codex below build/ for `make bench`

@@ -90,13 +90,13 @@ def run_elsewhere(user, root, arguments):
     tree = os.path.join(user.entry.pw_dir, 'qsb-tree')
     print(f'{root} is closed to {user.entry.pw_name}: building and testing a copy in {tree}', flush=True)
     shutil.rmtree(tree, ignore_errors=True)
-    shutil.copytree(root, tree, symlinks=True, ignore=lambda folder, names: {'.git', 'build', '__pycache__'} & set(names))
+    shutil.copytree(root, tree, symlinks=True, ignore=shutil.ignore_patterns('.git', 'build', '__pycache__'))
     for folder, _, files in os.walk(tree):
         for path in (folder, *(os.path.join(folder, name) for name in files)):
             os.chown(path, user.entry.pw_uid, user.entry.pw_gid, follow_symlinks=False)
     values = user.environment()
     values.update({name: os.environ[name] for name in ('QSB_MUST_WORK',) if name in os.environ})
-    script = 'scripts/build release clang sanitized && exec tests/run "$@"'
+    script = 'scripts/build all clang sanitized && exec tests/run "$@"'
     process = subprocess.Popen(['bash', '-c', script, 'bash', *arguments], cwd=tree, env=values, text=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                **user.identity())
