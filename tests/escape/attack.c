@@ -15,6 +15,7 @@ static const struct attack *const groups[] = {
 	attacks_sys,
 	attacks_sys_mount,
 	attacks_sys_race,
+	attacks_sys_oracle,
 	attacks_fs,
 	attacks_fail,
 };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,13 +18,16 @@
 
 enum { X32_BIT = 0x40000000 };
 
-/* A system call's argument: a number, "s:TEXT" = a pointer to TEXT, "b:N" = a pointer to N zero bytes. */
+/* A system call's argument: a number, "s:TEXT" = a pointer to TEXT, "b:N" = a pointer to N zero bytes, "self" = our
+ * process id. */
 static long argument(const char *text)
 {
 	void *bytes;
 
 	if (strncmp(text, "s:", 2) == 0)
 		return (long)(text + 2);
+	if (strcmp(text, "self") == 0)
+		return getpid();
 	if (strncmp(text, "b:", 2) != 0)
 		return (long)attack_number(text);
 	bytes = calloc(1, attack_number(text + 2));
@@ -203,6 +207,35 @@ static int open_for_writing(int argc, char **argv)
 	return opened ? ATTACK_WORKED : ATTACK_REFUSED;
 }
 
+static long walked, writable;
+
+static int try_one(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+	int fd;
+
+	if (type != FTW_F || !S_ISREG(status->st_mode))
+		return 0;
+	walked++;
+	fd = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	close(fd);
+	writable++;
+	if (writable < 20)
+		printf("writable: %s\n", path);
+	return 0;
+}
+
+/* walk-for-writing FOLDER: opens every file in it for writing and closes it without writing. */
+static int walk_for_writing(int argc, char **argv)
+{
+	if (nftw(argc > 1 ? argv[1] : "", try_one, 32, FTW_PHYS) || !walked)
+		return attack_broken("nftw");
+	printf("files: %ld, writable: %ld\n", walked, writable);
+	errno = EROFS;
+	return attack_verdict("open", writable ? 0 : -1);
+}
+
 /* rewrite PATH: writes a file's own present content back to it. */
 static int rewrite(int argc, char **argv)
 {
@@ -249,6 +282,7 @@ const struct attack attacks_sys[] = {
 	{"personality", set_personality},
 	{"device", make_device},
 	{"open-for-writing", open_for_writing},
+	{"walk-for-writing", walk_for_writing},
 	{"rewrite", rewrite},
 	{"own-sysctl", own_sysctl},
 	{NULL, NULL},
