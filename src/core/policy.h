@@ -43,8 +43,11 @@ enum qsb__tmp_mode { QSB__TMP_PRIVATE, QSB__TMP_HOST };
 enum qsb__inherit_mode { QSB__INHERIT_NONE, QSB__INHERIT_SAFE, QSB__INHERIT_ALL };
 enum qsb__output_action { QSB__OUTPUT_TRUNCATE, QSB__OUTPUT_KILL };
 
+enum { QSB__ROWS_MAX = 64 };
+
 /* In `limits`, 0 means no limit ("none" in JSON and on the command line). */
 struct qsb_policy {
+	uint64_t version;
 	enum qsb__preset extends;
 	struct {
 		struct qsb__list allow_read, deny_read;   /* paths or globs as written: "~/x", "./x", "/x", "*.pem" */
@@ -80,7 +83,7 @@ struct qsb_policy {
 	bool allow_unsandboxed;
 	struct qsb__list trusted_folders; /* the user's file only */
 
-	enum qsb__layer origin[64];       /* by row number: the layer a scalar came from */
+	enum qsb__layer origin[QSB__ROWS_MAX]; /* by row number: the strongest layer that named the key */
 	char *source[QSB__LAYER_COUNT];   /* the file of the layer, NULL = none */
 	struct qsb__list notes;           /* what a layer asked for and did not get, one sentence each */
 };
@@ -94,7 +97,8 @@ enum qsb__row_type {
 	QSB__ROW_CPUS,     /* kept in thousandths: 2, 0.5 */
 	QSB__ROW_PATHS,    /* list of paths or globs */
 	QSB__ROW_STRINGS,  /* list of strings, checked by `check` */
-	QSB__ROW_MAP       /* object of strings; a list of "NAME=VALUE" in memory */
+	QSB__ROW_MAP,      /* object of strings; a list of "NAME=VALUE" in memory */
+	QSB__ROW_PORTS     /* list of port numbers; decimal text in memory */
 };
 
 /* How a weaker-bound layer (project, managed) may change the value. */
@@ -129,6 +133,12 @@ const struct qsb__row *qsb__row_by_option(const char *option);
 
 /* "workspace" … ; QSB__PRESET_*, or -1. */
 const char *qsb__preset_name(enum qsb__preset preset);
+int qsb__preset_by_name(const char *name);
+
+/* A scalar's value as the row's type keeps it in memory, 0 for a list. */
+uint64_t qsb__row_get(const struct qsb_policy *policy, const struct qsb__row *row);
+/* A list, borrowed; NULL for a scalar. */
+const struct qsb__list *qsb__row_list(const struct qsb_policy *policy, const struct qsb__row *row);
 
 /* Adds an entry to a list. The text is copied. 0 or QSB_E_MEMORY. */
 int qsb__list_add(struct qsb__list *list, const char *text, enum qsb__layer layer, unsigned index);

@@ -1,0 +1,195 @@
+#include "core/json.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+
+enum { POINTER_MAX = 512 };
+
+void qsb__json_release(json_t **value)
+{
+	json_decref(*value);
+}
+
+/* What would move a terminal's cursor: C0, DEL, and C1 as UTF-8 writes it. */
+static size_t control_length(const unsigned char *at, size_t left)
+{
+	if (at[0] < 0x20 || at[0] == 0x7F)
+		return 1;
+	return left > 1 && at[0] == 0xC2 && at[1] < 0xA0 ? 2 : 0;
+}
+
+void qsb__json_printable(char *buffer, size_t size, const char *text, size_t length)
+{
+	static const char more[] = "…";
+	size_t used = 0, end = size - sizeof(more);
+
+	for (size_t i = 0; i < length; i++) {
+		size_t control = control_length((const unsigned char *)text + i, length - i);
+
+		if (used >= end) {
+			while (used > 0 && ((unsigned char)text[i] & 0xC0) == 0x80) {
+				i--;
+				used--;
+			}
+			memcpy(buffer + used, more, sizeof(more) - 1);
+			used += sizeof(more) - 1;
+			break;
+		}
+		buffer[used++] = control ? '?' : text[i];
+		if (control)
+			i += control - 1;
+	}
+	buffer[used] = '\0';
+}
+
+void qsb__json_pointer_add(char *buffer, size_t size, const char *segment, size_t length)
+{
+	size_t used = strlen(buffer);
+	char shown[256];
+
+	if (used + 1 >= size)
+		return;
+	buffer[used++] = '/';
+	qsb__json_printable(shown, sizeof(shown), segment, length);
+	for (const char *at = shown; *at && used + 2 < size; at++) {
+		if (*at == '~' || *at == '/') {
+			buffer[used++] = '~';
+			buffer[used++] = *at == '~' ? '0' : '1';
+		} else {
+			buffer[used++] = *at;
+		}
+	}
+	buffer[used] = '\0';
+}
+
+/* One open '{' or '[' on the way to a place in the text. */
+struct level {
+	bool is_array, key_next;
+	unsigned index;
+	const char *key;
+	size_t key_length;
+};
+
+struct walk {
+	struct level levels[QSB__JSON_DEPTH_MAX];
+	size_t depth;
+	bool too_deep;
+};
+
+static const char *end_of_string(const char *at, const char *end)
+{
+	for (at++; at < end && *at != '"'; at++)
+		if (*at == '\\' && at + 1 < end)
+			at++;
+	return at < end ? at : end;
+}
+
+/* A scan that knows only brackets, strings and commas: enough to bound the depth before the parser recurses, and to say
+ * in which key an error lies, which Jansson does not. */
+static void walk_to(struct walk *walk, const char *at, const char *end)
+{
+	*walk = (struct walk){0};
+	for (; at < end; at++) {
+		struct level *top = walk->depth ? &walk->levels[walk->depth - 1] : NULL;
+
+		if (*at == '"') {
+			const char *close = end_of_string(at, end);
+
+			if (top && top->key_next) {
+				top->key = at + 1;
+				top->key_length = (size_t)(close - at) - (close > at);
+				top->key_next = false;
+			}
+			at = close;
+		} else if (*at == '{' || *at == '[') {
+			if (walk->depth == QSB__JSON_DEPTH_MAX) {
+				walk->too_deep = true;
+				return;
+			}
+			walk->levels[walk->depth++] = (struct level){.is_array = *at == '[', .key_next = *at == '{'};
+		} else if ((*at == '}' || *at == ']') && top) {
+			walk->depth--;
+		} else if (*at == ',' && top) {
+			top->index++;
+			top->key_next = !top->is_array;
+		}
+	}
+}
+
+static void walk_pointer(const struct walk *walk, char *buffer, size_t size)
+{
+	buffer[0] = '\0';
+	for (size_t i = 0; i < walk->depth; i++) {
+		const struct level *level = &walk->levels[i];
+		char number[16];
+
+		if (level->is_array) {
+			snprintf(number, sizeof(number), "%u", level->index);
+			qsb__json_pointer_add(buffer, size, number, strlen(number));
+		} else if (level->key) {
+			qsb__json_pointer_add(buffer, size, level->key, level->key_length);
+		}
+	}
+}
+
+static bool at_comment(const char *text, size_t length, size_t position)
+{
+	for (size_t i = position > 2 ? position - 2 : 0; i + 1 < length && i <= position; i++)
+		if (text[i] == '/' && (text[i + 1] == '/' || text[i + 1] == '*'))
+			return true;
+	return false;
+}
+
+static int fail_at(struct qsb_error *err, const json_error_t *fault, const char *text, size_t length, const char *source)
+{
+	size_t position = fault->position > 0 && (size_t)fault->position <= length ? (size_t)fault->position : length;
+	char pointer[POINTER_MAX], reason[JSON_ERROR_TEXT_LENGTH];
+	struct walk walk;
+
+	walk_to(&walk, text, text + position);
+	walk_pointer(&walk, pointer, sizeof(pointer));
+	qsb__json_printable(reason, sizeof(reason), fault->text, strlen(fault->text));
+	if (json_error_code(fault) == json_error_duplicate_key)
+		snprintf(reason, sizeof(reason), "the key stands there twice");
+	else if (at_comment(text, length, position))
+		snprintf(reason, sizeof(reason), "comments are not part of JSON");
+	else if (json_error_code(fault) == json_error_invalid_utf8)
+		snprintf(reason, sizeof(reason), "the text is not valid UTF-8");
+	return qsb__fail(err, QSB_E_INVALID, pointer[0] ? pointer : "/", "%s:%d:%d: %s%s%s", source, fault->line,
+	                 fault->column, pointer, pointer[0] ? ": " : "", reason);
+}
+
+static bool is_blank(const char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (!strchr(" \t\r\n", text[i]) || !text[i])
+			return false;
+	return true;
+}
+
+int qsb__json_parse(json_t **out, const char *text, size_t length, const char *source, struct qsb_error *err)
+{
+	char pointer[POINTER_MAX];
+	json_error_t fault;
+	struct walk walk;
+
+	*out = NULL;
+	if (length > QSB__JSON_MAX)
+		return qsb__fail(err, QSB_E_RANGE, "/", "%s is larger than 1 MiB, the most a policy may have", source);
+	if (is_blank(text, length))
+		return qsb__fail(err, QSB_E_INVALID, "/", "%s is empty: the smallest policy is {}", source);
+	if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
+		return qsb__fail(err, QSB_E_INVALID, "/", "%s begins with a byte-order mark: save it as plain UTF-8", source);
+	if (memchr(text, '\0', length))
+		return qsb__fail(err, QSB_E_INVALID, "/", "%s has a zero byte in it: it is not JSON", source);
+	walk_to(&walk, text, text + length);
+	if (walk.too_deep) {
+		walk_pointer(&walk, pointer, sizeof(pointer));
+		return qsb__fail(err, QSB_E_RANGE, pointer, "%s is nested deeper than %d levels", source, QSB__JSON_DEPTH_MAX);
+	}
+	*out = json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault);
+	return *out ? 0 : fail_at(err, &fault, text, length, source);
+}

@@ -1,0 +1,76 @@
+#include "core/policy_check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <qiming/sandbox.h>
+
+#include "core/glob.h"
+
+enum { PATH_BYTES_MAX = 4095 };
+
+static int refuse(char *why, size_t why_size, const char *reason)
+{
+	snprintf(why, why_size, "%s", reason);
+	return QSB_E_INVALID;
+}
+
+static int check_plain_path(const char *text, char *why, size_t why_size)
+{
+	if (!*text)
+		return refuse(why, why_size, "must not be empty; the workspace itself is \".\"");
+	if (strlen(text) > PATH_BYTES_MAX)
+		return refuse(why, why_size, "is longer than 4095 bytes");
+	/* "~bob" would need the user database, which a sandbox must not depend on. */
+	if (text[0] == '~' && text[1] && text[1] != '/')
+		return refuse(why, why_size, "only ~ and ~/… mean a home folder; write the whole path, or ./~name for a file");
+	return 0;
+}
+
+int qsb__check_path(const char *text, char *why, size_t why_size)
+{
+	if (text[0] == '@' && strcmp(text, "@secrets") != 0 && strcmp(text, "@system") != 0)
+		return refuse(why, why_size, "only @secrets and @system are built-in lists; write ./@name for a file");
+	if (qsb__glob_is_pattern(text) && qsb__glob_check(text, why, why_size))
+		return QSB_E_INVALID;
+	return check_plain_path(text, why, why_size);
+}
+
+int qsb__check_folder(const char *text, char *why, size_t why_size)
+{
+	/* Trust must not depend on where one stands. */
+	if (text[0] != '/' && text[0] != '~')
+		return refuse(why, why_size, "must begin with / or ~/");
+	return check_plain_path(text, why, why_size);
+}
+
+int qsb__check_socket_path(const char *text, char *why, size_t why_size)
+{
+	if (text[0] == '@')
+		return refuse(why, why_size, "must be the path of a socket; abstract sockets cannot be let in");
+	if (strpbrk(text, "*?["))
+		return refuse(why, why_size, "must be the path of one socket, without *, ? and [");
+	return check_plain_path(text, why, why_size);
+}
+
+int qsb__check_variable_pattern(const char *text, char *why, size_t why_size)
+{
+	const char *star = strchr(text, '*');
+
+	if (!*text)
+		return refuse(why, why_size, "must be the name of a variable, such as CI or NPM_*");
+	if (strchr(text, '='))
+		return refuse(why, why_size, "must be a name without =; values belong into /environment/set");
+	if (star && star[1])
+		return refuse(why, why_size, "may have a * only at its end, such as NPM_*");
+	return 0;
+}
+
+int qsb__check_variable(const char *text, char *why, size_t why_size)
+{
+	const char *equals = strchr(text, '=');
+
+	if (!equals || equals == text)
+		return refuse(why, why_size, "must be a name and a value, such as CI=1");
+	return 0;
+}

@@ -1,0 +1,130 @@
+#include "core/policy_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include "core/cleanup.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/policy_load.h"
+
+static int refuse_kind(const struct stat *info, const char *name, struct qsb_error *err)
+{
+	const char *kind = S_ISDIR(info->st_mode)    ? "a folder"
+	                   : S_ISFIFO(info->st_mode) ? "a named pipe"
+	                   : S_ISSOCK(info->st_mode) ? "a socket"
+	                                             : "a device";
+
+	return qsb__fail(err, QSB_E_INVALID, "policy", "the policy %s is %s, not a file", name, kind);
+}
+
+static int read_some(int fd, char *at, size_t room, ssize_t *got)
+{
+	do {
+		struct pollfd wait = {.fd = fd, .events = POLLIN};
+
+		*got = read(fd, at, room);
+		/* A descriptor that somebody gave us may be non-blocking. */
+		if (*got < 0 && errno == EAGAIN && poll(&wait, 1, -1) >= 0)
+			errno = EINTR;
+	} while (*got < 0 && errno == EINTR);
+	return *got < 0 ? errno : 0;
+}
+
+/* `hint` is the size as the file system gives it; never more than one byte beyond the bound is read. */
+static int read_all(int fd, size_t hint, const char *name, char **text, size_t *length, struct qsb_error *err)
+{
+	size_t room = hint < QSB__JSON_MAX ? hint + 1 : QSB__JSON_MAX + 1, used = 0;
+	QSB_CLEANUP_FREE char *data = malloc(room + 1);
+	ssize_t got = 1;
+
+	while (data && got > 0 && used <= QSB__JSON_MAX) {
+		int fault = used < room ? read_some(fd, data + used, room - used, &got) : 0;
+		char *larger;
+
+		if (fault)
+			return qsb__fail_os(err, fault, "policy", "cannot read the policy %s", name);
+		if (used < room) {
+			used += (size_t)got;
+			continue;
+		}
+		room = room * 2 + 4096 < QSB__JSON_MAX + 1 ? room * 2 + 4096 : QSB__JSON_MAX + 1;
+		larger = realloc(data, room + 1);
+		if (!larger)
+			return qsb__fail_memory(err, "policy");
+		data = larger;
+	}
+	if (!data)
+		return qsb__fail_memory(err, "policy");
+	if (used > QSB__JSON_MAX)
+		return qsb__fail(err, QSB_E_RANGE, "policy", "the policy %s is larger than 1 MiB", name);
+	data[used] = '\0';
+	*text = QSB_TAKE(data);
+	*length = used;
+	return 0;
+}
+
+/* O_NONBLOCK, so that a named pipe without a writer does not hold us; the kind is judged on the open descriptor. */
+static int open_file(const char *path, struct stat *info, int *out, struct qsb_error *err)
+{
+	QSB_CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int code;
+
+	if (fd < 0) {
+		code = qsb__fail_os(err, errno, "policy", "cannot open the policy %s", path);
+		if (errno == ENOENT || errno == ENOTDIR) {
+			code = QSB_E_NOT_FOUND;
+			if (err)
+				err->code = code;
+		}
+		return code;
+	}
+	if (fstat(fd, info) < 0)
+		return qsb__fail_os(err, errno, "policy", "cannot look at the policy %s", path);
+	if (!S_ISREG(info->st_mode))
+		return refuse_kind(info, path, err);
+	if (info->st_size > QSB__JSON_MAX)
+		return qsb__fail(err, QSB_E_RANGE, "policy", "the policy %s is larger than 1 MiB", path);
+	*out = qsb__take_fd(&fd);
+	return 0;
+}
+
+int qsb__policy_read_file(const char *path, char **text, size_t *length, struct qsb_error *err)
+{
+	QSB_CLEANUP_FD int fd = -1;
+	struct stat info;
+	int code = open_file(path, &info, &fd, err);
+
+	return code ? code : read_all(fd, (size_t)info.st_size, path, text, length, err);
+}
+
+int qsb__policy_read_managed(const char *path, char **text, size_t *length, struct qsb_error *err)
+{
+	QSB_CLEANUP_FD int fd = -1;
+	struct stat info;
+	int code = open_file(path, &info, &fd, err);
+
+	if (code)
+		return code;
+	/* Anybody who could write it could also take the bound away by it. */
+	if (info.st_uid != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)))
+		return qsb__fail(err, QSB_E_DENIED, "policy",
+		                 "the managed policy %s must belong to root and be writable by nobody else: chown root, "
+		                 "chmod 644", path);
+	return read_all(fd, (size_t)info.st_size, path, text, length, err);
+}
+
+int qsb__policy_read_fd(int fd, const char *name, char **text, size_t *length, struct qsb_error *err)
+{
+	struct stat info;
+
+	if (fstat(fd, &info) < 0)
+		return qsb__fail_os(err, errno, "policy", "cannot read the policy of %s", name);
+	if (!S_ISREG(info.st_mode) && !S_ISFIFO(info.st_mode) && !S_ISSOCK(info.st_mode))
+		return refuse_kind(&info, name, err);
+	if (S_ISREG(info.st_mode) && info.st_size > QSB__JSON_MAX)
+		return qsb__fail(err, QSB_E_RANGE, "policy", "the policy of %s is larger than 1 MiB", name);
+	return read_all(fd, S_ISREG(info.st_mode) ? (size_t)info.st_size : 4096, name, text, length, err);
+}
