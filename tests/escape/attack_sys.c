@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,13 +180,18 @@ static int set_personality(int argc, char **argv)
 	return attack_verdict("personality", 0);
 }
 
-/* device PATH TYPE MAJOR MINOR: makes a device node and, where that worked, opens it. */
+/* device PATH TYPE MAJOR MINOR [old]: makes a device node, by mknodat or mknod; one that came to be goes again. */
 static int make_device(int argc, char **argv)
 {
-	mode_t type = argc > 2 && argv[2][0] == 'b' ? S_IFBLK : S_IFCHR;
-	dev_t number = (dev_t)((attack_number(argc > 3 ? argv[3] : NULL) << 8) | attack_number(argc > 4 ? argv[4] : NULL));
+	mode_t mode = 0600 | (argc > 2 && argv[2][0] == 'b' ? S_IFBLK : S_IFCHR);
+	dev_t number = makedev((unsigned)attack_number(argc > 3 ? argv[3] : NULL),
+	                       (unsigned)attack_number(argc > 4 ? argv[4] : NULL));
+	long result = argc > 5 ? syscall(SYS_mknod, argv[1], mode, number)
+	                       : syscall(SYS_mknodat, AT_FDCWD, argv[1], mode, number);
 
-	return attack_verdict("mknodat", syscall(SYS_mknodat, AT_FDCWD, argv[1], type | 0600, number));
+	if (result == 0)
+		unlink(argv[1]);
+	return attack_verdict("mknod", result);
 }
 
 /* open-for-writing PATHS…: opens each file for writing and closes it without writing. Names those that let it. */
