@@ -1,10 +1,8 @@
 #include "cli/commands.h"
 
 #include "cli/help.h"
-#include "cli/run.h"
 
 const struct qsb__command *const qsb__commands[] = {
-	&qsb__run_command,
 	&qsb__help_dump_command,
 	NULL,
 };

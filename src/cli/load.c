@@ -4,7 +4,6 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
-#include "core/path.h"
 #include "core/policy_load.h"
 
 const struct qsb__option qsb__policy_source_options[] = {
@@ -34,39 +33,6 @@ const struct qsb__option qsb__policy_source_options[] = {
 		 "Where no sandbox can be had, callers may fall back to none after asking. `run` itself never does."},
 	{.id = 0},
 };
-
-/* A folder named on the command line: absolute, links resolved. `out` holds QSB__PATH_MAX bytes. */
-static int resolve_folder(char *out, const char *text, const char *option, const struct qsb__host *host,
-			  struct qsb_error *err)
-{
-	const struct qsb__path_base base = {.home = host->home, .folder = host->cwd};
-	char absolute[QSB__PATH_MAX];
-	int rc = qsb__path_absolute(absolute, text, &base, err);
-
-	if (rc) {
-		if (err)
-			snprintf(err->where, sizeof(err->where), "%s", option);
-		return rc;
-	}
-	rc = host->ops->resolve(host->context, absolute, out, QSB__PATH_MAX);
-	if (rc < 0)
-		return qsb__fail_os(err, -rc, option, "cannot use the folder %s", absolute);
-	switch (host->ops->kind(host->context, out)) {
-	case QSB__FILE_DIR:
-		return 0;
-	case QSB__FILE_MISSING:
-		return qsb__fail(err, QSB_E_NOT_FOUND, option, "there is no folder %s (%s)", absolute, option);
-	default:
-		return qsb__fail(err, QSB_E_INVALID, option, "%s (%s) is not a folder", absolute, option);
-	}
-}
-
-static int find_workspace(struct qsb__loaded *out, const struct qsb__invocation *invocation, struct qsb_error *err)
-{
-	const char *text = qsb__invocation_value(invocation, QSB__OPT_WORKSPACE);
-
-	return resolve_folder(out->workspace, text ? text : out->host.cwd, "--workspace", &out->host, err);
-}
 
 /* The options of the policy's rows, in the order given. */
 static size_t collect_options(struct qsb__policy_option *options, const struct qsb__invocation *invocation)
@@ -101,16 +67,12 @@ int qsb__load_policy(struct qsb__loaded *out, const struct qsb__invocation *invo
 		return qsb__fail_memory(err, "policy");
 	if (sources.policy_file && sources.policy_fd >= 0)
 		return qsb__fail(err, QSB_E_INVALID, "--policy-fd", "give either --policy or --policy-fd, not both");
-	rc = qsb__host_init(&out->host, err);
-	if (rc)
-		return rc;
-	out->host_ready = true;
-	rc = find_workspace(out, invocation, err);
+	rc = qsb__facts_init(&out->facts, qsb__invocation_value(invocation, QSB__OPT_WORKSPACE), err);
 	if (rc)
 		return rc;
 	sources.option_count = collect_options(options, invocation);
-	sources.workspace = out->workspace;
-	sources.home = out->host.home;
+	sources.workspace = out->facts.workspace;
+	sources.home = out->facts.host.home;
 	return qsb__policy_load(&out->policy, &sources, err);
 }
 
@@ -123,21 +85,20 @@ int qsb__load(struct qsb__loaded *out, const struct qsb__invocation *invocation,
 
 	if (rc)
 		return rc;
-	request.workspace = out->workspace;
+	request.workspace = out->facts.workspace;
 	if (cwd) {
-		rc = resolve_folder(folder, cwd, "--cwd", &out->host, err);
+		rc = qsb__facts_folder(&out->facts, folder, cwd, "cwd", err);
 		if (rc)
 			return rc;
 		request.cwd = folder;
 	}
-	return qsb__plan_new(&out->plan, out->policy, &out->host, &request, err);
+	return qsb__plan_new(&out->plan, out->policy, &out->facts.host, &request, err);
 }
 
 void qsb__loaded_clear(struct qsb__loaded *loaded)
 {
 	qsb__plan_free(loaded->plan);
 	qsb__policy_free(loaded->policy);
-	if (loaded->host_ready)
-		qsb__host_clear(&loaded->host);
+	qsb__facts_clear(&loaded->facts);
 	memset(loaded, 0, sizeof(*loaded));
 }

@@ -3,15 +3,12 @@
 #define QSB_CLI_LOAD_H
 
 #include "cli/options.h"
-#include "core/path.h"
-#include "os/host.h"
+#include "client/facts.h"
 #include "plan/plan.h"
 
 struct qsb__loaded {
 	struct qsb_policy *policy;
-	struct qsb__host host;
-	bool host_ready;
-	char workspace[QSB__PATH_MAX]; /* absolute, resolved, a folder */
+	struct qsb__facts facts; /* the host, and the workspace as it was named */
 	struct qsb__plan *plan;
 };
 
