@@ -146,3 +146,16 @@ int qsb__domain_check(const char *text, char *why, size_t why_size)
 	}
 	return check_name(text, length, why, why_size);
 }
+
+int qsb__domain_canonical(const char *text, char *out, char *why, size_t why_size)
+{
+	int code = qsb__domain_check(text, why, why_size);
+	size_t length = 0;
+
+	if (code)
+		return code;
+	for (; *text && length + 1 < QSB__DOMAIN_MAX; text++)
+		out[length++] = *text >= 'A' && *text <= 'Z' ? (char)(*text + 32) : *text;
+	out[length] = '\0';
+	return 0;
+}

@@ -10,4 +10,10 @@
  */
 int qsb__domain_check(const char *text, char *why, size_t why_size);
 
+enum { QSB__DOMAIN_MAX = 320 }; /* bytes of a canonical pattern, with the NUL */
+
+/* The one spelling of a pattern: lower case, no trailing dot, addresses in their shortest form, ranges without bits
+ * beyond their length, IPv6 in brackets only before a port. `out` holds QSB__DOMAIN_MAX bytes. Errors as above. */
+int qsb__domain_canonical(const char *text, char *out, char *why, size_t why_size);
+
 #endif

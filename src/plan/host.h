@@ -6,6 +6,7 @@
 #define QSB_PLAN_HOST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum qsb__os { QSB__OS_LINUX, QSB__OS_DARWIN, QSB__OS_WINDOWS };

@@ -23,7 +23,9 @@ enum qsb__step_kind {
 	QSB__STEP_TMPFS,     /* path: private scratch space (all of them share limits.tmp_bytes) */
 	QSB__STEP_PROC,      /* path: a proc of the sandbox's own processes */
 	QSB__STEP_DEV,       /* path: a minimal device folder; `text` names an opted-in device, or NULL */
-	/* Rules by name, for files that need not exist. */
+	QSB__STEP_LINK,      /* path: a symbolic link to make, below ROOT or TMPFS; text: where it points */
+	/* Rules by name, for files that need not exist; they come last. A BIND step at or below a path that matches is
+	 * the more specific one and wins. */
 	QSB__STEP_NAME_RULE  /* path: the folder the rule holds in; text: a glob relative to it */
 };
 
@@ -55,6 +57,7 @@ struct qsb__plan {
 	struct qsb__plan_gap *gaps;
 	size_t gap_count;
 	bool scan_complete; /* every existing protected name has its step */
+	char **notes;       /* NULL-terminated: what the policy allows and this host does not have, one sentence each */
 
 	enum qsb__network_mode network;
 	char **allowed_domains, **denied_domains; /* NULL-terminated, canonical text */

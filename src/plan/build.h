@@ -1,0 +1,118 @@
+/* What the parts of the plan's maker share while one plan is made. Not for others. */
+#ifndef QSB_PLAN_BUILD_H
+#define QSB_PLAN_BUILD_H
+
+#include "core/path.h"
+#include "plan/arena.h"
+#include "plan/builtin.h"
+#include "plan/plan.h"
+
+/* What one entry of the policy, or one built-in entry, says about one resolved path. */
+struct qsb__rule {
+	const char *path;
+	const struct qsb__item *item; /* the policy's own entry, or NULL */
+	const struct qsb__row *row;   /* the item's list */
+	const char *name;             /* built-in: "built-in: secrets" */
+	const char *reason;
+	unsigned allow, deny;         /* QSB__ACCESS_* */
+	unsigned order;               /* as collected: keeps sorting stable */
+	enum qsb__file_kind file;     /* what is there now */
+	enum qsb__step_kind special;  /* TMPFS, PROC, DEV, LINK; BIND_RO = an ordinary rule */
+	const char *text;             /* of a special step */
+	bool hard;                    /* the denial also holds for whatever lies below, whoever allows it */
+	bool builtin_list;            /* gives way to an entry of the caller's that names exactly this path */
+	bool quiet;                   /* when missing: no name rule of its own */
+	bool pin;                     /* only: the folder must keep its name and place */
+	bool pin_all;                 /* the folders between the writable root and this path get pins */
+};
+
+/* An entry with wildcards: a real folder and a pattern below it. */
+struct qsb__glob_entry {
+	const char *folder, *pattern;
+	const struct qsb__item *item;
+	const struct qsb__row *row;
+	unsigned allow, deny;
+	bool found;
+};
+
+struct qsb__rules {
+	struct qsb__rule *items;
+	size_t count, capacity;
+};
+
+struct qsb__build {
+	struct qsb__plan *plan;
+	struct qsb__arena *arena;
+	const struct qsb_policy *policy;
+	const struct qsb__host *host;
+	struct qsb__path_base base;  /* for entries of the policy: the workspace */
+	struct qsb_error *err;
+	struct qsb__rules rules;
+	size_t sorted_count;         /* of rules, from the start: those in order already */
+	struct qsb__step *steps;
+	size_t step_count, step_capacity;
+	struct qsb__step *name_rules;
+	size_t name_rule_count, name_rule_capacity;
+	struct qsb__plan_gap *gaps;
+	size_t gap_count, gap_capacity;
+	char **notes;
+	size_t note_count, note_capacity;
+	struct qsb__glob_entry *globs;
+	size_t glob_count, glob_capacity;
+	char last_pin[QSB__PATH_MAX];    /* it and the folders above it have pins */
+	char link[QSB__PATH_MAX];        /* the first link that the last resolve met, "" = none */
+	char real_folder[QSB__PATH_MAX]; /* the last folder seen to hold no link on its path: spares system calls */
+	size_t builtin_missing;          /* built-in names inside writable roots that do not exist yet */
+	size_t writable_count;           /* of rules.items, from the start: those that allow writing */
+	const struct qsb__item *last_item;
+	const char *last_text;
+	bool fold;                       /* names compare without regard to case */
+	bool root_empty;                 /* reading is denied by default */
+};
+
+/* All of these return 0 or a negative QSB_E_* with build->err filled in. */
+
+/* rules.c: from the policy's lists to rules. */
+int qsb__build_rules(struct qsb__build *build);
+int qsb__build_add(struct qsb__build *build, const struct qsb__rule *rule);
+/* Resolves the path and adds the rule for it, and one for the link where it leads through one. */
+int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const char *absolute);
+/* What the rules collected so far leave of `path`; *explicit_deny is true when a denial decides it. */
+unsigned qsb__build_access(const struct qsb__build *build, const char *path, bool *explicit_deny);
+const char *qsb__build_rule_text(struct qsb__build *build, const struct qsb__rule *rule);
+void qsb__build_sort(struct qsb__rules *rules, bool fold);
+
+/* resolve.c: the real path of an absolute one, missing components kept. `out` holds QSB__PATH_MAX bytes. */
+int qsb__build_resolve(struct qsb__build *build, const char *path, char *out, enum qsb__file_kind *kind);
+
+/* special.c: /proc, /dev, scratch folders, our own files. */
+int qsb__build_special(struct qsb__build *build);
+
+const char *qsb__build_variable(const struct qsb__build *build, const char *name); /* of the caller; NULL = not set */
+
+/* git.c: a workspace whose git folder lies elsewhere. */
+int qsb__build_git(struct qsb__build *build);
+
+/* glob_scan.c: the existing matches of the globs in the lists. */
+int qsb__build_globs(struct qsb__build *build);
+
+/* name_scan.c: protected names that exist in writable roots. */
+int qsb__build_names(struct qsb__build *build);
+
+/* steps.c: from rules to steps, name rules and gaps. */
+int qsb__build_steps(struct qsb__build *build);
+int qsb__build_name_rule(struct qsb__build *build, const char *folder, const char *glob, const struct qsb__rule *rule,
+                         unsigned denies);
+int qsb__build_gap(struct qsb__build *build, const char *what, const char *rule, bool asked);
+int qsb__build_note(struct qsb__build *build, const char *text);
+
+/* environment.c */
+int qsb__build_environment(struct qsb__build *build);
+
+/* network.c: domains, ports and sockets; limits too. */
+int qsb__build_network(struct qsb__build *build);
+
+/* Makes room for one more element. */
+int qsb__build_grow(void *array, size_t count, size_t *capacity, size_t size);
+
+#endif

@@ -1,0 +1,49 @@
+/* The lists that the product brings with it, each entry with its reason. */
+#ifndef QSB_PLAN_BUILTIN_H
+#define QSB_PLAN_BUILTIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { QSB__ON_LINUX = 1U << 0, QSB__ON_DARWIN = 1U << 1, QSB__ON_WINDOWS = 1U << 2,
+	QSB__ON_UNIX = QSB__ON_LINUX | QSB__ON_DARWIN, QSB__ON_ALL = QSB__ON_UNIX | QSB__ON_WINDOWS };
+
+/*
+ * "@secrets" and "@system". `path` starts with "~/" or a root, and its last component may hold wildcards. Entries of one
+ * folder stand together, so that a folder that is missing is looked for once.
+ */
+struct qsb__builtin_path {
+	const char *path;
+	unsigned on;
+	const char *reason;
+};
+extern const struct qsb__builtin_path qsb__secret_paths[];
+extern const size_t qsb__secret_path_count;
+extern const struct qsb__builtin_path qsb__system_paths[];
+extern const size_t qsb__system_path_count;
+
+/*
+ * protectNames: a file or folder of this name is never writable, at any depth of a writable root. `name` is the first
+ * component; `below` what is protected inside it, NULL = the thing itself.
+ */
+struct qsb__protected_name {
+	const char *name;
+	const char *below;
+	bool plain_only;    /* only when it is not a folder */
+	const char *reason;
+};
+extern const struct qsb__protected_name qsb__protected_names[];
+extern const size_t qsb__protected_name_count;
+
+/* Folders that the scan for protected names does not enter: big, made by tools, and rebuilt by them. */
+extern const char *const qsb__unscanned_folders[]; /* NULL-terminated */
+
+/* environment.inherit "safe": names that are dropped, '*' at either end or both. */
+extern const char *const qsb__secret_variables[]; /* NULL-terminated */
+/* Names that look like secrets and are none. */
+extern const char *const qsb__harmless_variables[];
+/* environment.inherit "none": what is still kept. */
+extern const char *const qsb__basic_variables[];
+extern const char *const qsb__basic_windows_variables[];
+
+#endif

@@ -1,0 +1,212 @@
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "plan/build.h"
+
+/* A plan and all that its pointers lead to. */
+struct store {
+	struct qsb__plan plan; /* first: a plan's address is its store's */
+	struct qsb__arena arena;
+};
+
+static void clear_build(struct qsb__build *build)
+{
+	free(build->rules.items);
+	free(build->globs);
+	free(build->steps);
+	free(build->name_rules);
+	free(build->gaps);
+	free(build->notes);
+}
+
+/* Resolves a folder that must be there. `what` begins the sentence of the error. */
+static int existing_folder(struct qsb__build *build, const char *text, const char *what, char **out)
+{
+	const struct qsb__path_base base = {.home = build->host->home, .folder = build->host->cwd,
+	                                    .windows = build->base.windows};
+	char absolute[QSB__PATH_MAX], real[QSB__PATH_MAX];
+	enum qsb__file_kind kind;
+	int result = qsb__path_absolute(absolute, text, &base, build->err);
+
+	if (!result)
+		result = qsb__build_resolve(build, absolute, real, &kind);
+	if (result) {
+		if (build->err)
+			snprintf(build->err->where, sizeof(build->err->where), "%s", what);
+		return result;
+	}
+	if (kind == QSB__FILE_MISSING)
+		return qsb__fail(build->err, QSB_E_NOT_FOUND, what, "the %s %s does not exist, or this user may not look into it",
+		                 what, absolute);
+	if (kind != QSB__FILE_DIR)
+		return qsb__fail(build->err, QSB_E_INVALID, what, "the %s %s is not a folder", what, absolute);
+	*out = qsb__arena_text(build->arena, real);
+	return *out ? 0 : qsb__fail_memory(build->err, "plan");
+}
+
+static int find_folders(struct qsb__build *build, const struct qsb__request *request)
+{
+	struct qsb__plan *plan = build->plan;
+	const struct qsb__host *host = build->host;
+	const char *cwd = request ? request->cwd : NULL;
+	int result;
+
+	result = existing_folder(build, request && request->workspace ? request->workspace : host->cwd, "workspace",
+	                         &plan->workspace);
+	if (result)
+		return result;
+	build->base.folder = plan->workspace;
+	if (!cwd)
+		cwd = qsb__path_inside(host->cwd, plan->workspace, build->fold) ? host->cwd : plan->workspace;
+	return existing_folder(build, cwd, "working folder", &plan->cwd);
+}
+
+static void copy_scalars(struct qsb__build *build)
+{
+	const struct qsb_policy *policy = build->policy;
+	const struct qsb__row *output = qsb__row_by_pointer("/limits/output");
+	struct qsb__plan *plan = build->plan;
+
+	plan->os = build->host->os;
+	plan->memory_bytes = policy->limits.memory_bytes;
+	plan->cpus_milli = policy->limits.cpus_milli;
+	plan->timeout_ms = policy->limits.timeout_ms;
+	plan->processes = policy->limits.processes;
+	plan->open_files = policy->limits.open_files;
+	plan->output_bytes = policy->limits.output_bytes;
+	plan->tmp_bytes = policy->limits.tmp_bytes;
+	plan->file_bytes = policy->limits.file_bytes;
+	plan->disk_reserve_bytes = policy->limits.disk_reserve_bytes;
+	plan->output_action = policy->limits.output_action;
+	plan->output_asked = output && policy->origin[output - qsb__rows] != QSB__LAYER_PRESET;
+	plan->protect_names = policy->filesystem.protect_names;
+	plan->tmp_private = policy->filesystem.tmp == QSB__TMP_PRIVATE;
+	plan->allow_nested_sandbox = policy->allow_nested_sandbox;
+	plan->allow_unsandboxed = policy->allow_unsandboxed;
+}
+
+/* A workspace that the command cannot even read is a mistake, best told before anything runs. */
+static int check_workspace(struct qsb__build *build)
+{
+	struct qsb__verdict verdict;
+	int result = qsb__plan_explain_path(build->plan, build->host, build->plan->workspace, &verdict, build->err);
+
+	if (result || (verdict.access & QSB__ACCESS_READ))
+		return result;
+	return qsb__fail(build->err, QSB_E_DENIED, "workspace", "the workspace %s may not be read (%s); choose another folder "
+	                 "with --workspace", build->plan->workspace, verdict.read_rule);
+}
+
+static int report_missing_builtins(struct qsb__build *build)
+{
+	char what[200];
+
+	if (build->policy->filesystem.protect_names && build->name_rule_count &&
+	    qsb__build_gap(build, "protected names that do not exist yet", "built-in: protected names", false))
+		return QSB_E_MEMORY;
+	if (build->policy->filesystem.protect_names && !build->plan->scan_complete &&
+	    qsb__build_gap(build, "protected names deep in a folder too large to look through at the start",
+	                   "built-in: protected names", false))
+		return QSB_E_MEMORY;
+	if (!build->builtin_missing)
+		return 0;
+	snprintf(what, sizeof(what), "%zu secret or own files that do not exist yet", build->builtin_missing);
+	return qsb__build_gap(build, what, "built-in: secrets", false);
+}
+
+/* Hands the lists over to the plan, which keeps them in its arena. */
+static int hand_over(struct qsb__build *build)
+{
+	struct qsb__plan *plan = build->plan;
+	size_t steps = build->step_count + build->name_rule_count;
+
+	plan->steps = qsb__arena_alloc(build->arena, (steps + 1) * sizeof(plan->steps[0]));
+	plan->gaps = qsb__arena_alloc(build->arena, (build->gap_count + 1) * sizeof(plan->gaps[0]));
+	plan->notes = qsb__arena_alloc(build->arena, (build->note_count + 1) * sizeof(plan->notes[0]));
+	if (build->arena->failed)
+		return qsb__fail_memory(build->err, "plan");
+	if (build->step_count)
+		memcpy(plan->steps, build->steps, build->step_count * sizeof(plan->steps[0]));
+	if (build->name_rule_count)
+		memcpy(plan->steps + build->step_count, build->name_rules, build->name_rule_count * sizeof(plan->steps[0]));
+	if (build->gap_count)
+		memcpy(plan->gaps, build->gaps, build->gap_count * sizeof(plan->gaps[0]));
+	if (build->note_count)
+		memcpy(plan->notes, build->notes, build->note_count * sizeof(plan->notes[0]));
+	plan->step_count = steps;
+	plan->gap_count = build->gap_count;
+	return 0;
+}
+
+static int sort_rules(struct qsb__build *build)
+{
+	if (build->sorted_count < build->rules.count)
+		qsb__build_sort(&build->rules, build->fold);
+	build->sorted_count = build->rules.count;
+	return 0;
+}
+
+/* The order matters: folders before entries, allowances before denials, what is known before what is looked for. */
+static int build_all(struct qsb__build *build, const struct qsb__request *request)
+{
+	int (*const parts[])(struct qsb__build *) = {
+		qsb__build_network, qsb__build_rules, qsb__build_special, sort_rules, qsb__build_globs, sort_rules,
+		qsb__build_names, qsb__build_steps,
+		qsb__build_environment, report_missing_builtins, hand_over, check_workspace,
+	};
+	int result = find_folders(build, request);
+
+	if (result)
+		return result;
+	copy_scalars(build);
+	for (size_t i = 0; !result && i < sizeof(parts) / sizeof(parts[0]); i++)
+		result = parts[i](build);
+	return result;
+}
+
+int qsb__plan_new(struct qsb__plan **out, const struct qsb_policy *policy, const struct qsb__host *host,
+                  const struct qsb__request *request, struct qsb_error *err)
+{
+	struct store *store = calloc(1, sizeof(*store));
+	struct qsb__build *build = calloc(1, sizeof(*build));
+	int result;
+
+	*out = NULL;
+	if (!store || !build) {
+		free(store);
+		free(build);
+		return qsb__fail_memory(err, "plan");
+	}
+	build->plan = &store->plan;
+	build->arena = &store->arena;
+	build->policy = policy;
+	build->host = host;
+	build->err = err;
+	build->fold = host->case_insensitive;
+	build->base = (struct qsb__path_base){.home = host->home, .windows = host->os == QSB__OS_WINDOWS};
+	build->plan->scan_complete = true;
+	result = build_all(build, request);
+	if (!result && store->arena.failed)
+		result = qsb__fail_memory(err, "plan");
+	clear_build(build);
+	free(build);
+	if (result)
+		qsb__plan_free(&store->plan);
+	else
+		*out = &store->plan;
+	return result;
+}
+
+void qsb__plan_free(struct qsb__plan *plan)
+{
+	struct store *store = (struct store *)plan;
+
+	if (!store)
+		return;
+	qsb__arena_clear(&store->arena);
+	free(store);
+}

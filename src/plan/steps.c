@@ -1,0 +1,363 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "core/glob.h"
+#include "plan/build.h"
+
+enum { DEEPEST = QSB__PATH_MAX / 2 };
+
+/* What holds at and below one path, until a deeper one changes it. */
+struct frame {
+	const char *path;
+	const char *anchor; /* the nearest folder at or above with a step of its own */
+	unsigned access;
+	bool hard;     /* never writable again below */
+	bool scratch;  /* the host's own files are not here */
+	bool closed;   /* /proc and /dev: nothing of the policy reaches into them */
+};
+
+/* All that is said of one path. */
+struct node {
+	const char *path;
+	const struct qsb__rule *allow[2], *deny[2]; /* by bit: read, write */
+	const struct qsb__rule *special, *hard, *pin;
+	enum qsb__file_kind file;
+	bool quiet;
+	bool overruled; /* a built-in denial gave way to the caller's own entry */
+};
+
+static int add_step(struct qsb__build *build, enum qsb__step_kind kind, const struct node *node,
+                    const struct qsb__rule *rule)
+{
+	struct qsb__step *step;
+
+	if (qsb__build_grow(&build->steps, build->step_count, &build->step_capacity, sizeof(*step)))
+		return qsb__fail_memory(build->err, "plan");
+	step = &build->steps[build->step_count++];
+	memset(step, 0, sizeof(*step));
+	step->kind = kind;
+	step->is_dir = node->file == QSB__FILE_DIR;
+	step->path = qsb__arena_text(build->arena, node->path);
+	step->text = qsb__arena_text(build->arena, rule->text);
+	step->rule = qsb__arena_text(build->arena, qsb__build_rule_text(build, rule));
+	step->reason = qsb__arena_text(build->arena, rule->reason);
+	return 0;
+}
+
+int qsb__build_name_rule(struct qsb__build *build, const char *folder, const char *glob, const struct qsb__rule *rule,
+                         unsigned denies)
+{
+	struct qsb__step *step;
+
+	if (qsb__build_grow(&build->name_rules, build->name_rule_count, &build->name_rule_capacity, sizeof(*step)))
+		return qsb__fail_memory(build->err, "plan");
+	step = &build->name_rules[build->name_rule_count++];
+	memset(step, 0, sizeof(*step));
+	step->kind = QSB__STEP_NAME_RULE;
+	step->is_dir = true;
+	step->denies = denies;
+	step->path = qsb__arena_text(build->arena, folder);
+	step->text = qsb__arena_text(build->arena, glob);
+	step->rule = qsb__arena_text(build->arena, qsb__build_rule_text(build, rule));
+	step->reason = qsb__arena_text(build->arena, rule->reason);
+	return 0;
+}
+
+int qsb__build_gap(struct qsb__build *build, const char *what, const char *rule, bool asked)
+{
+	struct qsb__plan_gap *gap;
+
+	if (qsb__build_grow(&build->gaps, build->gap_count, &build->gap_capacity, sizeof(*gap)))
+		return qsb__fail_memory(build->err, "plan");
+	gap = &build->gaps[build->gap_count++];
+	gap->what = qsb__arena_text(build->arena, what);
+	gap->rule = qsb__arena_text(build->arena, rule);
+	gap->asked = asked;
+	return 0;
+}
+
+int qsb__build_note(struct qsb__build *build, const char *text)
+{
+	if (qsb__build_grow(&build->notes, build->note_count, &build->note_capacity, sizeof(*build->notes)))
+		return qsb__fail_memory(build->err, "plan");
+	build->notes[build->note_count++] = qsb__arena_text(build->arena, text);
+	return 0;
+}
+
+/* The caller's own entry for exactly this path is worth more than a built-in list's. */
+static bool is_stronger(const struct qsb__rule *allow, const struct qsb__rule *deny)
+{
+	return deny->builtin_list && !deny->hard && allow->item && allow->item->layer != QSB__LAYER_PRESET &&
+	       strcmp(allow->item->text, ".") != 0;
+}
+
+static void gather(struct node *node, const struct qsb__rule *rule)
+{
+	if (rule->special != QSB__STEP_BIND_RO) {
+		node->special = node->special ? node->special : rule;
+		return;
+	}
+	if (rule->pin) {
+		node->pin = node->pin ? node->pin : rule;
+		return;
+	}
+	if (rule->hard)
+		node->hard = rule;
+	node->quiet = node->quiet || rule->quiet;
+	for (unsigned bit = 0; bit < 2; bit++) {
+		if ((rule->allow & (1U << bit)) && (!node->allow[bit] || node->allow[bit]->name))
+			node->allow[bit] = rule;
+		/* A denial of the caller's own is named before a built-in one, which could be overruled. */
+		if ((rule->deny & (1U << bit)) && (!node->deny[bit] || node->deny[bit]->builtin_list))
+			node->deny[bit] = rule;
+	}
+}
+
+static const struct qsb__rule *overrule(struct node *node)
+{
+	node->overruled = true;
+	return NULL;
+}
+
+static unsigned settle(struct node *node, const struct frame *above)
+{
+	unsigned access = above->access;
+
+	for (unsigned bit = 0; bit < 2; bit++) {
+		unsigned mask = 1U << bit;
+
+		if (node->deny[bit] && node->allow[bit] && is_stronger(node->allow[bit], node->deny[bit]))
+			node->deny[bit] = overrule(node);
+		if (node->deny[bit])
+			access &= ~mask;
+		else if (node->allow[bit])
+			access |= mask;
+	}
+	if (above->hard || node->hard || !(access & QSB__ACCESS_READ))
+		access &= ~(unsigned)QSB__ACCESS_WRITE;
+	return access;
+}
+
+/* A denied name that is not there: nothing can be mounted over it, so the rule goes by name. */
+static int deny_missing(struct qsb__build *build, const struct node *node, const struct frame *above, unsigned denies)
+{
+	const struct qsb__rule *rule = node->deny[0] ? node->deny[0] : node->deny[1] ? node->deny[1] : node->hard;
+	char glob[3 * QSB__PATH_MAX], what[QSB__PATH_MAX + 100];
+
+	if (!rule || !(above->access & QSB__ACCESS_WRITE) || above->scratch || node->quiet)
+		return 0;
+	if (!qsb__glob_quote(glob, sizeof(glob), qsb__path_below(node->path, above->anchor)))
+		return qsb__fail(build->err, QSB_E_RANGE, "plan", "a denied path is too long: %.100s…", node->path);
+	if (rule->item) {
+		snprintf(what, sizeof(what), "%s does not exist (as a file of its own): it is kept from being made by name only",
+		         node->path);
+		if (qsb__build_gap(build, what, qsb__build_rule_text(build, rule), true))
+			return QSB_E_MEMORY;
+	} else {
+		build->builtin_missing++;
+	}
+	return qsb__build_name_rule(build, above->anchor, glob, rule, denies);
+}
+
+static int allow_missing(struct qsb__build *build, const struct node *node)
+{
+	const struct qsb__rule *rule = node->allow[1] ? node->allow[1] : node->allow[0];
+	char text[QSB__PATH_MAX + 400];
+
+	if (!rule || !rule->item)
+		return 0;
+	snprintf(text, sizeof(text), "%s does not exist, so %s allows nothing there", node->path,
+	         qsb__build_rule_text(build, rule));
+	return qsb__build_note(build, text);
+}
+
+static enum qsb__step_kind step_for(unsigned access, const struct node *node)
+{
+	if (access & QSB__ACCESS_WRITE)
+		return QSB__STEP_BIND_RW;
+	if (access & QSB__ACCESS_READ)
+		return QSB__STEP_BIND_RO;
+	return node->file == QSB__FILE_DIR ? QSB__STEP_MASK_DIR : QSB__STEP_MASK_FILE;
+}
+
+/* The rule that brought about the change from `before` to `access`. */
+static const struct qsb__rule *cause(const struct node *node, unsigned before, unsigned access)
+{
+	const struct qsb__rule *order[] = {
+		(before & ~access) & QSB__ACCESS_READ ? node->deny[0] : NULL,
+		(access & ~before) & QSB__ACCESS_WRITE ? node->allow[1] : NULL,
+		(access & ~before) & QSB__ACCESS_READ ? node->allow[0] : NULL,
+		(before & ~access) & QSB__ACCESS_WRITE ? node->hard : NULL,
+		(before & ~access) & QSB__ACCESS_WRITE ? node->deny[1] : NULL,
+		node->deny[1], node->deny[0], node->allow[1], node->allow[0], node->hard,
+	};
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		if (order[i])
+			return order[i];
+	return NULL;
+}
+
+static int add_devices(struct qsb__build *build, const struct node *folder)
+{
+	const struct qsb__list *devices = &build->policy->filesystem.devices;
+
+	for (size_t i = 0; i < devices->count; i++) {
+		struct qsb__rule rule = {.item = &devices->items[i], .text = devices->items[i].text,
+		                         .row = qsb__row_by_pointer("/filesystem/devices")};
+
+		if (add_step(build, QSB__STEP_DEV, folder, &rule))
+			return QSB_E_MEMORY;
+	}
+	return 0;
+}
+
+static int place_special(struct qsb__build *build, const struct node *node, const struct frame *above, struct frame *here)
+{
+	enum qsb__step_kind kind = node->special->special;
+	struct node folder = *node;
+
+	folder.file = kind == QSB__STEP_LINK ? QSB__FILE_LINK : QSB__FILE_DIR;
+	*here = (struct frame){.path = node->path, .anchor = node->path, .scratch = true,
+	                       .access = QSB__ACCESS_READ | QSB__ACCESS_WRITE, .hard = above->hard,
+	                       .closed = kind == QSB__STEP_PROC || kind == QSB__STEP_DEV};
+	if (kind == QSB__STEP_LINK) {
+		*here = *above;
+		here->path = node->path;
+		if (above->access && !above->scratch)
+			return 0; /* the host's own link is there */
+	}
+	if (add_step(build, kind, &folder, node->special))
+		return QSB_E_MEMORY;
+	return kind == QSB__STEP_DEV ? add_devices(build, &folder) : 0;
+}
+
+/* Inside scratch space only what is allowed by name comes back; a denial has nothing to hide there. */
+static unsigned settle_in_scratch(struct node *node, const struct frame *above)
+{
+	struct frame nothing = {.path = above->path, .hard = above->hard};
+
+	return settle(node, &nothing);
+}
+
+static int place(struct qsb__build *build, struct node *node, const struct frame *above, struct frame *here)
+{
+	unsigned before = above->scratch ? 0 : above->access;
+	unsigned access;
+
+	*here = *above;
+	here->path = node->path;
+	if (above->closed)
+		return 0;
+	if (node->special)
+		return place_special(build, node, above, here);
+	access = above->scratch ? settle_in_scratch(node, above) : settle(node, above);
+	if (above->scratch && !access)
+		return 0;
+	here->access = access;
+	here->hard = above->hard || node->hard;
+	if (node->file == QSB__FILE_MISSING) {
+		if (access & ~above->access)
+			here->access &= above->access;
+		return above->access & ~access ? deny_missing(build, node, above, above->access & ~access)
+		                               : allow_missing(build, node);
+	}
+	here->scratch = false;
+	here->anchor = node->path;
+	if (access != before)
+		return add_step(build, step_for(access, node), node, cause(node, before, access));
+	/* Allowed in so many words where a built-in name rule says no: the step is what tells them apart. */
+	if (access && node->allow[1] && node->allow[1]->item && !node->deny[1] && node->overruled)
+		return add_step(build, step_for(access, node), node, node->allow[1]);
+	here->anchor = above->anchor;
+	if (node->pin && (access & QSB__ACCESS_WRITE))
+		return add_step(build, QSB__STEP_PIN, node, node->pin);
+	return 0;
+}
+
+/* Pins for what stands between a writable root and a path that is denied in it: whoever can rename such a folder could
+ * build another tree in its place. The rules are sorted. */
+static int pin_one(struct qsb__build *build, const struct qsb__rule *rule, const char *root)
+{
+	size_t length = strlen(rule->path), stop = strlen(root);
+	char folder[QSB__PATH_MAX];
+
+	memcpy(folder, rule->path, length + 1);
+	while ((length = qsb__path_parent(folder)) > stop && length > 1) {
+		struct qsb__rule pin = *rule;
+
+		folder[length] = '\0';
+		if (strcmp(folder, build->last_pin) == 0)
+			return 0; /* and so the folders above it */
+		if (rule->file == QSB__FILE_MISSING &&
+		    build->host->ops->kind(build->host->context, folder) != QSB__FILE_DIR)
+			continue;
+		pin.path = qsb__arena_text(build->arena, folder);
+		pin.allow = pin.deny = 0;
+		pin.pin = true;
+		pin.hard = pin.pin_all = false;
+		pin.file = QSB__FILE_DIR;
+		if (qsb__build_add(build, &pin))
+			return QSB_E_MEMORY;
+	}
+	length = qsb__path_parent(rule->path);
+	memcpy(build->last_pin, rule->path, length);
+	build->last_pin[length] = '\0';
+	return 0;
+}
+
+static int add_pins(struct qsb__build *build)
+{
+	const char *roots[DEEPEST];
+	size_t depth = 0, count = build->rules.count;
+
+	for (size_t i = 0; i < count; i++) {
+		struct qsb__rule rule = build->rules.items[i]; /* a copy: adding moves the array */
+
+		while (depth && !qsb__path_inside(rule.path, roots[depth - 1], build->fold))
+			depth--;
+		if (depth && rule.pin_all && rule.deny && pin_one(build, &rule, roots[depth - 1]))
+			return QSB_E_MEMORY;
+		if (rule.allow & QSB__ACCESS_WRITE && (!depth || strcmp(roots[depth - 1], rule.path) != 0))
+			roots[depth++] = rule.path;
+	}
+	if (build->rules.count > count)
+		qsb__build_sort(&build->rules, build->fold);
+	return 0;
+}
+
+static int add_root(struct qsb__build *build)
+{
+	const struct qsb__rule rule = {.name = "default: only what is named may be read"};
+	const struct node root = {.path = "/", .file = QSB__FILE_DIR};
+
+	return build->root_empty ? add_step(build, QSB__STEP_ROOT, &root, &rule) : 0;
+}
+
+int qsb__build_steps(struct qsb__build *build)
+{
+	struct qsb__rules *rules = &build->rules;
+	struct frame frames[DEEPEST + 2] = {{.path = "/", .anchor = "/"}};
+	size_t depth = 0, i = 0;
+
+	qsb__build_sort(rules, build->fold);
+	if (add_pins(build) || add_root(build))
+		return QSB_E_MEMORY;
+	frames[0].access = build->root_empty ? 0 : QSB__ACCESS_READ;
+	while (i < rules->count) {
+		struct node node = {.path = rules->items[i].path, .file = rules->items[i].file};
+		int result;
+
+		while (i < rules->count && qsb__path_compare(rules->items[i].path, node.path, build->fold) == 0)
+			gather(&node, &rules->items[i++]);
+		while (depth && !qsb__path_inside(node.path, frames[depth].path, build->fold))
+			depth--;
+		result = place(build, &node, &frames[depth], &frames[depth + 1]);
+		if (result)
+			return result;
+		depth++;
+	}
+	return 0;
+}
