@@ -47,7 +47,7 @@ bench: build      ## measures against plain spawn, bubblewrap and, after bench-p
 	@bench/run
 
 bench-peers:      ## installs srt and codex below build/ for `make bench`
-	@scripts/setup bench
+	@scripts/setup bench peers
 	@mkdir -p $(BUILD)/peers && cp bench/package.json $(BUILD)/peers/
 	@cd $(BUILD)/peers && npm install --no-audit --no-fund --loglevel=error
 

@@ -1,0 +1,105 @@
+"""What the measurements stand on: the ordinary user who runs them, a scratch folder, the timing core, statistics."""
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+
+
+class Broken(Exception):
+    """A measurement that cannot be made here: the reason."""
+
+
+class Times:
+    """Many times of one thing, in microseconds."""
+
+    def __init__(self, values, failures=0):
+        self.values, self.failures = sorted(values), failures
+
+    def at(self, share):
+        return self.values[round(share * (len(self.values) - 1))]
+
+    @property
+    def median(self):
+        return statistics.median(self.values)
+
+    def summary(self):
+        return {'runs': len(self.values), 'failures': self.failures, 'p10Us': self.at(0.1), 'medianUs': self.median,
+                'p90Us': self.at(0.9)}
+
+
+class Place:
+    """Where and as whom things are measured."""
+
+    def __init__(self, user, program, core, quick):
+        self.user, self.quick = user, quick
+        # In the user's home, as a project is: a temporary folder is another file system on many machines.
+        self.scratch = tempfile.mkdtemp(prefix='.qsb-bench-', dir=user.entry.pw_dir)
+        self.workspace = os.path.join(self.scratch, 'workspace')
+        os.mkdir(self.workspace)
+        self.program = self._own(program)
+        self.core = self._own(core)
+        self.environment = user.environment()
+        self.give(self.scratch)
+
+    def _own(self, path):
+        """A copy that the user can reach, whatever folder the tree is in."""
+        target = os.path.join(self.scratch, os.path.basename(path))
+        shutil.copy2(path, target)
+        return target
+
+    def give(self, path):
+        """Hands a file or a tree to the user."""
+        if not self.user.identity():
+            return
+        for folder, folders, files in os.walk(path):
+            for name in (folder, *(os.path.join(folder, name) for name in folders + files)):
+                os.chown(name, self.user.entry.pw_uid, self.user.entry.pw_gid, follow_symlinks=False)
+
+    def close(self):
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def runs(self, count):
+        return max(3, count // 10) if self.quick else count
+
+    def popen(self, argv, **keywords):
+        keywords.setdefault('cwd', self.workspace)
+        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, env=self.environment, **self.user.identity(), **keywords)
+
+    def check(self, argv):
+        """Runs once; Broken with what it said when it does not exit with 0."""
+        process = self.popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            said = process.communicate(timeout=120)[0].decode('utf-8', 'replace').strip()
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            raise Broken('does not end') from None
+        except OSError as error:
+            raise Broken(str(error)) from None
+        if process.returncode != 0:
+            last = said.splitlines()[-1] if said else 'says nothing'
+            raise Broken(f'exit {process.returncode}: {last[:150]}')
+
+    def ask_core(self, *arguments):
+        process = self.popen([self.core, *map(str, arguments)], stdout=subprocess.PIPE)
+        out = process.communicate()[0]
+        if process.returncode != 0:
+            raise Broken(f'qsb-bench {arguments[0]}: exit {process.returncode}')
+        return json.loads(out)
+
+    def latency(self, runs, commands):
+        """{name: argv} interleaved; {name: Times}"""
+        arguments = ['latency', self.runs(runs)]
+        for name, argv in commands.items():
+            arguments += ['--next', name, *argv]
+        return {name: Times(got['times'], got['failures']) for name, got in self.ask_core(*arguments).items()}
+
+    def throughput(self, slices, slice_ms, workers, commands):
+        """{name: argv}; {name: runs a second}"""
+        arguments = ['throughput', self.runs(slices), slice_ms, workers]
+        for name, argv in commands.items():
+            arguments += ['--next', name, *argv]
+        return {name: (statistics.median(got['rates']), got['failures'])
+                for name, got in self.ask_core(*arguments).items()}

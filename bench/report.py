@@ -1,0 +1,66 @@
+"""Prints what was measured, and how far it is from the targets."""
+
+# key, measure, unit, at least, aim
+TARGETS = [
+    ('cold', 'cold start of `true`, against bubblewrap', 'x', 0.7, 0.45),
+    ('rules', 'the same with 10,000 deny rules, against 10', 'x', 1.5, 1.1),
+    ('matches', 'the same with 10,000 deny matches, against 10', 'x', 1.5, 1.1),
+    ('build', 'a C build, inside against outside', 'x', 1.03, 1.00),
+    ('resident', 'memory of all our processes, resident', 'MB', 3, 1.5),
+    ('private', 'memory of all our processes, private', 'MB', 3, 1.5),
+    ('reap', 'timeout with 500 processes that ignore SIGTERM: all dead after', 's', 0.2, 0.05),
+]
+
+
+def targets(reached):
+    """[{measure, value, unit, atLeast, aim, verdict}]"""
+    rows = []
+    for key, measure, unit, least, aim in TARGETS:
+        if key in reached:
+            value = reached[key]
+            # Judged as it is printed: 1.001 times is 1.00 times.
+            shown = round(value, 3 if unit == 's' else 2)
+            verdict = 'aim reached' if shown <= aim else 'reached' if shown <= least else 'MISSED'
+        else:
+            value, verdict = None, 'not measured'
+        rows.append({'key': key, 'measure': measure, 'value': value, 'unit': unit, 'atLeast': least, 'aim': aim,
+                     'verdict': verdict})
+    return rows
+
+
+def show_head(everything):
+    where = everything['machine']
+    print(f'{everything["version"]} on {where["system"]}, Linux {where["kernel"]}, {where["processors"]} x '
+          f'{where["processor"]}')
+    for name, reason in everything['absent'].items():
+        print(f'not measured: {name} {reason}')
+
+
+def ratio_text(ratios):
+    return '  '.join(f'{ratio:.2f} x {name}' for name, ratio in ratios.items())
+
+
+def show_section(section):
+    print(f'\n{section["title"]}')
+    if 'broken' in section:
+        print(f'  not measured: {section["broken"]}')
+        return
+    timed = any('medianUs' in row for row in section['rows'])
+    if timed:
+        print(f'  {"ms":<34}{"p10":>9}{"median":>9}{"p90":>9}')
+    for row in section['rows']:
+        line = f'  {row["name"]:<34}'
+        if 'medianUs' in row:
+            line += ''.join(f'{row[key] / 1000:9.2f}' for key in ('p10Us', 'medianUs', 'p90Us'))
+        elif 'value' in row:
+            line += f'{row["value"]:9,.0f} {row["unit"]}' if row['unit'] == '/s' else f'{row["value"]:9.2f} {row["unit"]}'
+        rest = [text for text in (ratio_text(row.get('ratios', {})), row.get('note', '')) if text]
+        print((line + '  ' + '; '.join(rest)).rstrip(), flush=True)
+
+
+def show_targets(rows):
+    print(f'\n{"Targets":<66}{"measured":>10}{"at least":>10}{"aim":>8}')
+    for row in rows:
+        digits = 3 if row['unit'] == 's' else 2
+        value = '-' if row['value'] is None else f'{row["value"]:.{digits}f} {row["unit"]}'
+        print(f'  {row["measure"]:<64}{value:>10}{row["atLeast"]:>10}{row["aim"]:>8}  {row["verdict"]}')

@@ -1,0 +1,60 @@
+"""The contenders, and how each of them runs a command with the network off and one writable folder."""
+import glob
+import json
+import os
+import shutil
+
+from measure import Broken
+
+OURS, PLAIN, BUBBLEWRAP = 'qiming-sandbox', 'posix_spawn', 'bubblewrap'
+
+
+class Tools:
+    def __init__(self, place, peers):
+        self.place = place
+        self.absent = {}
+        self.commands = {PLAIN: self.plain, BUBBLEWRAP: self.bubblewrap, OURS: self.ours}
+        self.slow = {}
+        self._look_for_peers(peers)
+        for name, command in list(self.commands.items()) + list(self.slow.items()):
+            try:
+                if not shutil.which(command(['true'])[0], path=place.environment['PATH']):
+                    raise Broken('is not installed')
+                place.check(command(['true']))
+            except Broken as reason:
+                self.absent[name] = str(reason)
+                self.commands.pop(name, None)
+                self.slow.pop(name, None)
+
+    def has(self, name):
+        return name in self.commands or name in self.slow
+
+    def plain(self, argv, **_):
+        return list(argv)
+
+    def ours(self, argv, options=()):
+        return [self.place.program, 'run', '--workspace', self.place.workspace, *options, '--', *argv]
+
+    def bubblewrap(self, argv, options=()):
+        """What a careful person would write by hand: every namespace, the whole system read-only, the same folders of
+        its own. It filters no system calls, hides no secrets and limits nothing, which only makes it faster."""
+        return ['bwrap', '--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev',
+                '--tmpfs', '/tmp', '--bind', self.place.workspace, self.place.workspace, *options, '--', *argv]
+
+    def _look_for_peers(self, peers):
+        srt = os.path.join(peers, 'node_modules', '.bin', 'srt')
+        codex = glob.glob(os.path.join(peers, 'node_modules', '@openai', 'codex-linux-*', 'vendor', '*', 'bin', 'codex'))
+        if os.path.exists(srt):
+            settings = os.path.join(self.place.scratch, 'srt.json')
+            with open(settings, 'w', encoding='utf-8') as file:
+                json.dump({'network': {'allowedDomains': [], 'deniedDomains': []},
+                           'filesystem': {'denyRead': [], 'allowWrite': [self.place.workspace], 'denyWrite': []}}, file)
+            self.place.give(self.place.scratch)
+            self.slow['srt'] = lambda argv, **_: [srt, '-s', settings, *argv]
+        else:
+            self.absent['srt'] = 'is not there: make bench-peers'
+        if codex:
+            self.slow['codex'] = lambda argv, **_: [codex[0], 'sandbox', '-c', 'sandbox_mode="workspace-write"', '--',
+                                                    *argv]
+        else:
+            self.absent['codex'] = 'is not there: make bench-peers'
