@@ -6,7 +6,7 @@
 BUILD   ?= build
 PREFIX  ?= /usr/local
 SECONDS ?= 30
-export BUILD
+export BUILD PREFIX
 
 help:             ## lists these verbs
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1	/p' Makefile | expand -t 24
@@ -52,8 +52,7 @@ bench-peers:      ## installs srt and codex below build/ for `make bench`
 	@cd $(BUILD)/peers && npm install --no-audit --no-fund --loglevel=error
 
 install: build    ## into PREFIX=/usr/local (and DESTDIR)
-	@meson configure $(BUILD)/meson -Dprefix=$(PREFIX)
-	@meson install -C $(BUILD)/meson --quiet
+	@scripts/build install
 
 clean:            ## removes build/
 	@rm -rf $(BUILD)

@@ -34,13 +34,15 @@ class Place:
 
     def __init__(self, user, program, core, quick):
         self.user, self.quick = user, quick
-        # In the user's home, as a project is: a temporary folder is another file system on many machines.
+        # Where homes are, as projects are: a temporary folder is another file system on many machines. The home is made
+        # for the purpose, since some of the peers leave files in it.
         self.scratch = tempfile.mkdtemp(prefix='.qsb-bench-', dir=user.entry.pw_dir)
-        self.workspace = os.path.join(self.scratch, 'workspace')
-        os.mkdir(self.workspace)
+        self.home = os.path.join(self.scratch, 'home')
+        self.workspace = os.path.join(self.home, 'workspace')
+        os.makedirs(self.workspace)
         self.program = self._own(program)
         self.core = self._own(core)
-        self.environment = user.environment()
+        self.environment = {**user.environment(), 'HOME': self.home}
         self.give(self.scratch)
 
     def _own(self, path):

@@ -20,7 +20,7 @@ static void wait_ms(int64_t ms)
 	nanosleep(&rest, NULL);
 }
 
-/* Whether the process has that name. The sandbox's own processes hold the words of the command too, but not its name. */
+/* Whether the process has that name: the sandbox holds the words of the command, but not its name. */
 static int is_called(const char *pid, const char *name)
 {
 	char path[64], comm[64];

@@ -90,7 +90,8 @@ def run_elsewhere(user, root, arguments):
     tree = os.path.join(user.entry.pw_dir, 'qsb-tree')
     print(f'{root} is closed to {user.entry.pw_name}: building and testing a copy in {tree}', flush=True)
     shutil.rmtree(tree, ignore_errors=True)
-    shutil.copytree(root, tree, symlinks=True, ignore=shutil.ignore_patterns('.git', 'build', '__pycache__'))
+    left_out = {'.git', 'build'}
+    shutil.copytree(root, tree, symlinks=True, ignore=lambda folder, _: left_out if folder == root else ())
     for folder, _, files in os.walk(tree):
         for path in (folder, *(os.path.join(folder, name) for name in files)):
             os.chown(path, user.entry.pw_uid, user.entry.pw_gid, follow_symlinks=False)
