@@ -8,8 +8,8 @@
 /* One thing that is measured: a name and a command. */
 struct candidate {
 	const char *name;
-	char **argv;        /* NULL-terminated */
-	int64_t *times_us;  /* one a run */
+	char **argv;       /* NULL-terminated */
+	int64_t *times_us; /* one a run */
 	int64_t *processor_us;
 	int runs, failures;
 };

@@ -42,8 +42,7 @@ int measure_throughput(struct plan *plan)
 		return 1;
 	for (int round = 0; round < plan->runs; round++) {
 		for (int i = 0; i < plan->count; i++)
-			slices[i * plan->runs + round] =
-			        run_slice(&plan->candidates[i], plan->workers, plan->slice_ms);
+			slices[i * plan->runs + round] = run_slice(&plan->candidates[i], plan->workers, plan->slice_ms);
 	}
 	printf("{");
 	for (int i = 0; i < plan->count; i++) {
