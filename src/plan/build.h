@@ -40,6 +40,13 @@ struct qsb__rules {
 	size_t count, capacity;
 };
 
+enum { QSB__SHARED_TEXTS = 64 };
+
+struct qsb__shared_text {
+	const char *from;
+	char *copy;
+};
+
 struct qsb__build {
 	struct qsb__plan *plan;
 	struct qsb__arena *arena;
@@ -61,9 +68,11 @@ struct qsb__build {
 	size_t glob_count, glob_capacity;
 	char last_pin[QSB__PATH_MAX];    /* it and the folders above it have pins */
 	char link[QSB__PATH_MAX];        /* the first link that the last resolve met, "" = none */
+	char missing[QSB__PATH_MAX];     /* the last path seen to be missing: so is all below it */
 	char real_folder[QSB__PATH_MAX]; /* the last folder seen to hold no link on its path: spares system calls */
 	size_t builtin_missing;          /* built-in names inside writable roots that do not exist yet */
 	size_t writable_count;           /* of rules.items, from the start: those that allow writing */
+	struct qsb__shared_text shared[QSB__SHARED_TEXTS];
 	const struct qsb__item *last_item;
 	const char *last_text;
 	bool fold;                       /* names compare without regard to case */
@@ -77,6 +86,11 @@ int qsb__build_rules(struct qsb__build *build);
 int qsb__build_add(struct qsb__build *build, const struct qsb__rule *rule);
 /* Resolves the path and adds the rule for it, and one for the link where it leads through one. */
 int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const char *absolute);
+/* May the command make this path, which does not exist? */
+bool qsb__build_could_be_made(const struct qsb__build *build, const char *path);
+/* builtin_rules.c: a rule like `like` for each entry of a built-in list that matters on this host. */
+int qsb__build_add_builtin(struct qsb__build *build, const struct qsb__builtin_path *paths, size_t count,
+                           const struct qsb__rule *like);
 /* What the rules collected so far leave of `path`; *explicit_deny is true when a denial decides it. */
 unsigned qsb__build_access(const struct qsb__build *build, const char *path, bool *explicit_deny);
 const char *qsb__build_rule_text(struct qsb__build *build, const struct qsb__rule *rule);
@@ -101,10 +115,14 @@ int qsb__build_names(struct qsb__build *build);
 
 /* steps.c: from rules to steps, name rules and gaps. */
 int qsb__build_steps(struct qsb__build *build);
+/* `folder` and the rule's texts must stay until the plan is made. */
 int qsb__build_name_rule(struct qsb__build *build, const char *folder, const char *glob, const struct qsb__rule *rule,
                          unsigned denies);
 int qsb__build_gap(struct qsb__build *build, const char *what, const char *rule, bool asked);
 int qsb__build_note(struct qsb__build *build, const char *text);
+
+/* explain.c: what the steps leave of a path that is resolved already. */
+void qsb__build_verdict(const struct qsb__plan *plan, bool fold, struct qsb__verdict *out);
 
 /* environment.c */
 int qsb__build_environment(struct qsb__build *build);

@@ -23,29 +23,40 @@ static char upper(char byte)
 	return byte >= 'a' && byte <= 'z' ? (char)(byte - 32) : byte;
 }
 
-/* Names are short and patterns hold two stars at most, so trying each place costs nothing. Case is ignored: a secret in
- * lower case (npm_config_//…:_authToken) is one too. */
+static bool starts_alike(const char *pattern, size_t size, const char *name)
+{
+	for (size_t i = 0; i < size; i++)
+		if (upper(pattern[i]) != upper(name[i]))
+			return false;
+	return true;
+}
+
+/* A pattern is text with '*' at either end, both, or once in the middle. Case is ignored: a secret in lower case
+ * (npm_config_…_authToken) is one too. */
 static bool name_matches(const char *pattern, const char *name, size_t length)
 {
-	for (; *pattern; pattern++, name++, length--) {
-		if (*pattern == '*') {
-			if (!pattern[1])
-				return true;
-			for (size_t skip = 0; skip <= length; skip++)
-				if (name_matches(pattern + 1, name + skip, length - skip))
-					return true;
-			return false;
-		}
-		if (length == 0 || upper(*pattern) != upper(*name))
-			return false;
-	}
-	return length == 0;
+	size_t size = strlen(pattern);
+	const char *star = strchr(pattern, '*');
+	size_t before = star ? (size_t)(star - pattern) : size;
+	bool open_end = star && pattern[size - 1] == '*' && star != pattern + size - 1;
+
+	if (!star)
+		return size == length && starts_alike(pattern, size, name);
+	if (length < size - 1 - (open_end ? 1 : 0) || !starts_alike(pattern, before, name))
+		return false;
+	size -= before + 1 + (open_end ? 1 : 0); /* what follows the first star */
+	if (!open_end)
+		return starts_alike(star + 1, size, name + length - size);
+	for (size_t at = before; at + size <= length; at++)
+		if (starts_alike(star + 1, size, name + at))
+			return true;
+	return false;
 }
 
 static bool in_table(const char *const *table, const char *name, size_t length)
 {
 	for (; *table; table++)
-		if (name_matches(*table, name, length))
+		if ((**table == '*' || upper(**table) == upper(*name)) && name_matches(*table, name, length))
 			return true;
 	return false;
 }

@@ -164,18 +164,30 @@ static int look_into(struct scan *scan, const char *folder, bool top)
 	return scan->result;
 }
 
+static void put(char **at, const char *text)
+{
+	size_t length = strlen(text);
+
+	memcpy(*at, text, length + 1);
+	*at += length;
+}
+
 /* One rule by name for each entry of the table, in each writable root. */
 static int add_name_rules(struct qsb__build *build, const char *root)
 {
-	char glob[200];
-
 	for (size_t i = 0; i < qsb__protected_name_count; i++) {
 		const struct qsb__protected_name *name = &qsb__protected_names[i];
 		const struct qsb__rule rule = {.name = "built-in: protected names", .reason = name->reason};
+		char glob[200], *at = glob;
 
 		if (name->plain_only)
 			continue; /* a `.git` may be made as a folder; as a file it is protected once it is there */
-		snprintf(glob, sizeof(glob), "**/%s%s%s", name->name, name->below ? "/" : "", name->below ? name->below : "");
+		put(&at, "**/");
+		put(&at, name->name);
+		if (name->below) {
+			put(&at, "/");
+			put(&at, name->below);
+		}
 		if (qsb__build_name_rule(build, root, glob, &rule, QSB__ACCESS_WRITE))
 			return QSB_E_MEMORY;
 	}

@@ -93,10 +93,11 @@ static void copy_scalars(struct qsb__build *build)
 static int check_workspace(struct qsb__build *build)
 {
 	struct qsb__verdict verdict;
-	int result = qsb__plan_explain_path(build->plan, build->host, build->plan->workspace, &verdict, build->err);
 
-	if (result || (verdict.access & QSB__ACCESS_READ))
-		return result;
+	snprintf(verdict.resolved, sizeof(verdict.resolved), "%s", build->plan->workspace);
+	qsb__build_verdict(build->plan, build->fold, &verdict);
+	if (verdict.access & QSB__ACCESS_READ)
+		return 0;
 	return qsb__fail(build->err, QSB_E_DENIED, "workspace", "the workspace %s may not be read (%s); choose another folder "
 	                 "with --workspace", build->plan->workspace, verdict.read_rule);
 }

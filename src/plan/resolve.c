@@ -28,30 +28,50 @@ static int resolve_on_host(struct qsb__build *build, const char *path, char *out
 	return 0;
 }
 
-/* The longest folder that is known to be real and holds `path`. */
-static const char *known_start(const struct qsb__build *build, const char *path)
+/* Length of the part that both paths have in common, in whole components. */
+static size_t common_length(const char *a, const char *b)
+{
+	size_t length = 0, whole = 0;
+
+	while (a[length] && a[length] == b[length]) {
+		if (a[length] == '/')
+			whole = length;
+		length++;
+	}
+	if ((!a[length] || a[length] == '/') && (!b[length] || b[length] == '/'))
+		whole = length;
+	return whole;
+}
+
+/* Length of the longest start of `path` that is known to be a real folder, without a '/' at its end. */
+static size_t known_start(const struct qsb__build *build, const char *path)
 {
 	const char *known[] = {build->real_folder, build->plan->workspace, build->host->home};
-	const char *best = "/";
+	size_t best = 0;
 
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (known[i] && known[i][0] && strlen(known[i]) > strlen(best) && qsb__path_inside(path, known[i], false))
-			best = known[i];
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		size_t length = known[i] ? common_length(path, known[i]) : 0;
+
+		best = length > best ? length : best;
+	}
 	return best;
 }
 
 int qsb__build_resolve(struct qsb__build *build, const char *path, char *out, enum qsb__file_kind *kind)
 {
-	const char *start = known_start(build, path);
-	const char *rest = qsb__path_below(path, start);
-	size_t length = strlen(start);
+	size_t length = known_start(build, path);
+	const char *rest = path + length + (path[length] == '/' ? 1 : 0);
 
 	build->link[0] = '\0';
 	if (qsb__path_has_dots(path))
 		return resolve_on_host(build, path, out, kind);
-	memcpy(out, start, length + 1);
-	if (length == 1)
-		length = 0;
+	if (build->missing[0] && qsb__path_inside(path, build->missing, false)) {
+		memcpy(out, path, strlen(path) + 1);
+		*kind = QSB__FILE_MISSING;
+		return 0;
+	}
+	memcpy(out, path, length);
+	memcpy(out + length, length ? "" : "/", length ? 1 : 2);
 	*kind = QSB__FILE_DIR;
 	while (*rest) {
 		size_t size = strcspn(rest, "/");
@@ -72,6 +92,8 @@ int qsb__build_resolve(struct qsb__build *build, const char *path, char *out, en
 			memcpy(build->real_folder, out, parent);
 			build->real_folder[parent] = '\0';
 		}
+		if (*kind == QSB__FILE_MISSING)
+			memcpy(build->missing, out, length + 1);
 		if (*rest && *kind != QSB__FILE_DIR)
 			break;
 	}

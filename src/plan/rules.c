@@ -140,7 +140,7 @@ static int add_link(struct qsb__build *build, const struct qsb__rule *rule)
 }
 
 /* Is a denial of a path that does not exist of any use? Only where the command could make it. */
-static bool could_be_made(const struct qsb__build *build, const char *path)
+bool qsb__build_could_be_made(const struct qsb__build *build, const char *path)
 {
 	if (build->writable_count > 64)
 		return true;
@@ -157,49 +157,13 @@ int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const 
 
 	if (result)
 		return result;
-	if (rule->file == QSB__FILE_MISSING && !rule->allow && !build->link[0] && !could_be_made(build, real))
+	if (rule->file == QSB__FILE_MISSING && !rule->allow && !build->link[0] && !qsb__build_could_be_made(build, real))
 		return 0;
 	rule->path = qsb__arena_text(build->arena, real);
 	if (rule->file == QSB__FILE_LINK) /* changed under our hands */
 		rule->file = QSB__FILE_MISSING;
 	result = qsb__build_add(build, rule);
 	return result ? result : add_link(build, rule);
-}
-
-static unsigned this_os(const struct qsb__host *host)
-{
-	return host->os == QSB__OS_LINUX ? QSB__ON_LINUX : host->os == QSB__OS_DARWIN ? QSB__ON_DARWIN : QSB__ON_WINDOWS;
-}
-
-/*
- * The entries of a built-in list. Most are missing on most hosts, and neighbours share folders: once a folder is seen to
- * be missing, what lies in it is not looked for.
- */
-static int add_builtin(struct qsb__build *build, const struct qsb__builtin_path *paths, size_t count,
-                       const struct qsb__rule *like)
-{
-	char absolute[QSB__PATH_MAX];
-
-	for (size_t i = 0; i < count; i++) {
-		struct qsb__rule rule = *like;
-		int result;
-
-		if (!(paths[i].on & this_os(build->host)))
-			continue;
-		if (paths[i].path[0] == '~') {
-			if (!build->host->home)
-				continue;
-			if (!qsb__path_join(absolute, build->host->home, paths[i].path + 2))
-				return qsb__fail(build->err, QSB_E_RANGE, "home", "the path of the home folder is too long");
-		} else {
-			snprintf(absolute, sizeof(absolute), "%s", paths[i].path);
-		}
-		rule.reason = paths[i].reason;
-		result = qsb__build_add_path(build, &rule, absolute);
-		if (result)
-			return result;
-	}
-	return 0;
 }
 
 static int add_token(struct qsb__build *build, const struct list_of_rules *of, const struct qsb__item *item)
@@ -212,8 +176,8 @@ static int add_token(struct qsb__build *build, const struct list_of_rules *of, c
 		return qsb__fail(build->err, QSB_E_UNKNOWN, "", "%s: the built-in lists are @secrets and @system; a file of that "
 		                 "name is written ./%s", item->text, item->text);
 	if (secrets)
-		return add_builtin(build, qsb__secret_paths, qsb__secret_path_count, &rule);
-	return add_builtin(build, qsb__system_paths, qsb__system_path_count, &rule);
+		return qsb__build_add_builtin(build, qsb__secret_paths, qsb__secret_path_count, &rule);
+	return qsb__build_add_builtin(build, qsb__system_paths, qsb__system_path_count, &rule);
 }
 
 /* An entry with wildcards: the folder that it starts from is resolved now, what matches is looked up later. */

@@ -1,3 +1,4 @@
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "core/glob.h"
 #include "plan/build.h"
 
-enum { DEEPEST = QSB__PATH_MAX / 2 };
+enum { DEEPEST = QSB__PATH_MAX / 2 }; /* components of a path */
 
 /* What holds at and below one path, until a deeper one changes it. */
 struct frame {
@@ -28,6 +29,18 @@ struct node {
 	bool overruled; /* a built-in denial gave way to the caller's own entry */
 };
 
+/* Names, reasons and folders come from storage that stays: thousands of steps share one copy of each. */
+static char *shared_copy(struct qsb__build *build, const char *text)
+{
+	struct qsb__shared_text *shared = &build->shared[(uintptr_t)text / 8 % QSB__SHARED_TEXTS];
+
+	if (text && shared->from != text) {
+		shared->from = text;
+		shared->copy = qsb__arena_text(build->arena, text);
+	}
+	return text ? shared->copy : NULL;
+}
+
 static int add_step(struct qsb__build *build, enum qsb__step_kind kind, const struct node *node,
                     const struct qsb__rule *rule)
 {
@@ -41,8 +54,8 @@ static int add_step(struct qsb__build *build, enum qsb__step_kind kind, const st
 	step->is_dir = node->file == QSB__FILE_DIR;
 	step->path = qsb__arena_text(build->arena, node->path);
 	step->text = qsb__arena_text(build->arena, rule->text);
-	step->rule = qsb__arena_text(build->arena, qsb__build_rule_text(build, rule));
-	step->reason = qsb__arena_text(build->arena, rule->reason);
+	step->rule = shared_copy(build, qsb__build_rule_text(build, rule));
+	step->reason = shared_copy(build, rule->reason);
 	return 0;
 }
 
@@ -58,10 +71,10 @@ int qsb__build_name_rule(struct qsb__build *build, const char *folder, const cha
 	step->kind = QSB__STEP_NAME_RULE;
 	step->is_dir = true;
 	step->denies = denies;
-	step->path = qsb__arena_text(build->arena, folder);
+	step->path = shared_copy(build, folder);
 	step->text = qsb__arena_text(build->arena, glob);
-	step->rule = qsb__arena_text(build->arena, qsb__build_rule_text(build, rule));
-	step->reason = qsb__arena_text(build->arena, rule->reason);
+	step->rule = shared_copy(build, qsb__build_rule_text(build, rule));
+	step->reason = shared_copy(build, rule->reason);
 	return 0;
 }
 
@@ -336,28 +349,56 @@ static int add_root(struct qsb__build *build)
 	return build->root_empty ? add_step(build, QSB__STEP_ROOT, &root, &rule) : 0;
 }
 
-int qsb__build_steps(struct qsb__build *build)
+/* All rules of the path at `first` become one node. The index of the next path. */
+static size_t gather_node(const struct qsb__build *build, size_t first, struct node *node)
 {
-	struct qsb__rules *rules = &build->rules;
-	struct frame frames[DEEPEST + 2] = {{.path = "/", .anchor = "/"}};
+	const struct qsb__rule *rules = build->rules.items;
+	size_t i = first;
+
+	*node = (struct node){.path = rules[first].path, .file = rules[first].file};
+	while (i < build->rules.count && qsb__path_compare(rules[i].path, node->path, build->fold) == 0)
+		gather(node, &rules[i++]);
+	return i;
+}
+
+static int place_all(struct qsb__build *build, struct frame **frames, size_t *capacity)
+{
 	size_t depth = 0, i = 0;
 
-	qsb__build_sort(rules, build->fold);
-	if (add_pins(build) || add_root(build))
-		return QSB_E_MEMORY;
-	frames[0].access = build->root_empty ? 0 : QSB__ACCESS_READ;
-	while (i < rules->count) {
-		struct node node = {.path = rules->items[i].path, .file = rules->items[i].file};
+	while (i < build->rules.count) {
+		struct frame here;
+		struct node node;
 		int result;
 
-		while (i < rules->count && qsb__path_compare(rules->items[i].path, node.path, build->fold) == 0)
-			gather(&node, &rules->items[i++]);
-		while (depth && !qsb__path_inside(node.path, frames[depth].path, build->fold))
+		i = gather_node(build, i, &node);
+		while (depth && !qsb__path_inside(node.path, (*frames)[depth].path, build->fold))
 			depth--;
-		result = place(build, &node, &frames[depth], &frames[depth + 1]);
+		result = place(build, &node, &(*frames)[depth], &here);
 		if (result)
 			return result;
-		depth++;
+		if (qsb__build_grow(frames, ++depth, capacity, sizeof(here)))
+			return qsb__fail_memory(build->err, "plan");
+		(*frames)[depth] = here;
 	}
 	return 0;
+}
+
+int qsb__build_steps(struct qsb__build *build)
+{
+	struct frame *frames = NULL;
+	size_t capacity = 0;
+	int result;
+
+	qsb__build_sort(&build->rules, build->fold);
+	result = add_pins(build);
+	if (!result)
+		result = add_root(build);
+	if (!result && qsb__build_grow(&frames, 0, &capacity, sizeof(*frames)))
+		result = qsb__fail_memory(build->err, "plan");
+	if (!result) {
+		frames[0] = (struct frame){.path = "/", .anchor = "/", .access = build->root_empty ? 0 : QSB__ACCESS_READ};
+		result = place_all(build, &frames, &capacity);
+	}
+	free(frames);
+	return result;
 }
