@@ -15,8 +15,9 @@ struct qsb__described {
 	const struct qsb__row *row;
 };
 
-void qsb__describe_options(const struct qsb__command *command,
-			   void (*each)(void *context, const struct qsb__described *option), void *context);
+typedef void qsb__describe_each(void *context, const struct qsb__described *option);
+
+void qsb__describe_options(const struct qsb__command *command, qsb__describe_each *each, void *context);
 
 /* "Files" */
 const char *qsb__group_title(enum qsb__option_group group);

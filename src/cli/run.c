@@ -75,6 +75,7 @@ static const struct qsb__option options[] = {
 static const char *const notes[] = {
 	"Everything from the COMMAND on is data, also what begins with a dash. Sizes are bytes or 512k, 2g; times are "
 	"seconds or 90s, 5m, 1h; `none` switches a limit off. Options that name a list add to it.",
+	"--env NAME passes the caller's variable on, also one that is kept back as a secret; --env NAME=VALUE sets it.",
 	"Exit status: the command's own; 128+N when signal N ended it; 124 after the timeout; 125 when the sandbox "
 	"failed "
 	"and the command never ran; 126 when it cannot be executed; 127 when it is not found.",
