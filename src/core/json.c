@@ -143,6 +143,31 @@ static bool at_comment(const char *text, size_t length, size_t position)
 	return false;
 }
 
+/* Jansson's words, except where they speak of its own flags. */
+static void explain_fault(char *reason, size_t size, const json_error_t *fault, bool comment)
+{
+	switch (json_error_code(fault)) {
+	case json_error_duplicate_key:
+		snprintf(reason, size, "the key stands there twice");
+		return;
+	case json_error_invalid_utf8:
+		snprintf(reason, size, "the text is not valid UTF-8");
+		return;
+	case json_error_null_character:
+	case json_error_null_byte_in_key:
+		snprintf(reason, size, "a zero character (\\u0000) cannot be part of a text");
+		return;
+	case json_error_numeric_overflow:
+		snprintf(reason, size, "the number is too large");
+		return;
+	default:
+		if (comment)
+			snprintf(reason, size, "comments are not part of JSON");
+		else
+			qsb__json_printable(reason, size, fault->text, strlen(fault->text));
+	}
+}
+
 static int fail_at(struct qsb_error *err, const json_error_t *fault, const char *text, size_t length, const char *source)
 {
 	size_t position = fault->position > 0 && (size_t)fault->position <= length ? (size_t)fault->position : length;
@@ -151,15 +176,10 @@ static int fail_at(struct qsb_error *err, const json_error_t *fault, const char 
 
 	walk_to(&walk, text, text + position);
 	walk_pointer(&walk, pointer, sizeof(pointer));
-	qsb__json_printable(reason, sizeof(reason), fault->text, strlen(fault->text));
-	if (json_error_code(fault) == json_error_duplicate_key)
-		snprintf(reason, sizeof(reason), "the key stands there twice");
-	else if (at_comment(text, length, position))
-		snprintf(reason, sizeof(reason), "comments are not part of JSON");
-	else if (json_error_code(fault) == json_error_invalid_utf8)
-		snprintf(reason, sizeof(reason), "the text is not valid UTF-8");
-	return qsb__fail(err, QSB_E_INVALID, pointer[0] ? pointer : "/", "%s:%d:%d: %s%s%s", source, fault->line,
-	                 fault->column, pointer, pointer[0] ? ": " : "", reason);
+	explain_fault(reason, sizeof(reason), fault, at_comment(text, length, position));
+	return qsb__fail(err, json_error_code(fault) == json_error_numeric_overflow ? QSB_E_RANGE : QSB_E_INVALID,
+	                 pointer[0] ? pointer : "/", "%s:%d:%d: %s%s%s", source, fault->line, fault->column, pointer,
+	                 pointer[0] ? ": " : "", reason);
 }
 
 static bool is_blank(const char *text, size_t length)

@@ -157,11 +157,14 @@ static bool glob_stands_above(const char *pattern, const char *real, const struc
  * of their entries. */
 static bool may_be_builtin(const char *real, const struct qsb__places *places)
 {
-	char workspace[QSB__PATH_MAX];
+	char workspace[QSB__PATH_MAX], home[QSB__PATH_MAX];
 
 	if (strcmp(real, "/") == 0)
 		return false;
 	if (has_hidden_component(real) || !places->workspace || !real_path(workspace, places->workspace, places))
+		return true;
+	/* A workspace that holds the home folder also holds the secrets that are not hidden (~/snap, ~/Library). */
+	if (places->home && real_path(home, places->home, places) && qsb__path_inside(home, workspace, true))
 		return true;
 	return !qsb__path_inside(real, workspace, false) && !qsb__path_inside(workspace, real, false);
 }
