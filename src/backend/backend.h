@@ -76,13 +76,23 @@ struct qsb__backend {
 	int (*signal)(struct qsb__sandbox *sandbox, int number);
 	/* Ends every process of the sandbox at once. Can be called at any time, also twice. */
 	void (*kill)(struct qsb__sandbox *sandbox);
+	/* After a kill: returns when every process is dead. */
+	void (*wait_dead)(struct qsb__sandbox *sandbox);
 	/* What it uses now; false = not known. */
 	bool (*measure)(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t *processes);
+	/* Whether a restriction of the plan is held: "yes", "no", or a word for what part of it is. Names are those of
+	 * qsb__restriction_names. */
+	const char *(*enforces)(const struct qsb__plan *plan, const char *restriction);
+	/* What the kernel itself stopped at a limit so far. */
+	void (*limits_hit)(struct qsb__sandbox *sandbox, bool *memory, bool *processes);
 	/* Which mechanism holds which limit: "cgroup", "rlimit", "watch", "affinity", "namespace", "none". */
 	const char *(*limit_by)(const struct qsb__sandbox *sandbox, const char *limit);
 	/* Kills what is left, waits for it and frees everything. NULL is allowed. */
 	void (*release)(struct qsb__sandbox *sandbox);
 };
+
+/* files, network, processes, ipc, systemCalls, protectedNames, nameRules; NULL-terminated. */
+extern const char *const qsb__restriction_names[];
 
 /* The back ends of this build's operating system, best first; NULL-terminated. */
 extern const struct qsb__backend *const qsb__backends[];

@@ -2,8 +2,10 @@
 
 #include "cli/help.h"
 #include "cli/policy.h"
+#include "cli/run.h"
 
 const struct qsb__command *const qsb__commands[] = {
+	&qsb__run_command,
 	&qsb__policy_command,
 	&qsb__help_dump_command,
 	NULL,

@@ -1,0 +1,302 @@
+/*
+ * Calls that stop at the supervisor. It copies what the caller's memory holds once, judges the copy, and makes the call
+ * itself on the caller's own descriptor: a thread that rewrites the memory, or swaps the descriptor, gains nothing.
+ * No call is ever told to "continue".
+ *
+ * Only connect(2) so far. In a network namespace of its own an internet or abstract address can name nothing outside,
+ * but a unix socket by path can: a read-only mount does not stop connect. Such a socket is reached when it was made
+ * inside, or when the policy names it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+
+#include "backend/linux/abi.h"
+#include "backend/linux/diag.h"
+#include "backend/linux/sandbox.h"
+#include "core/cleanup.h"
+
+enum { BLOCKED_MAX = 256, BLOCKED_STACK = 64 * 1024 };
+
+/* One connect to make: the caller's own socket and our copy of the address. */
+struct connect_call {
+	int listener;
+	uint64_t id;
+	int socket;
+	struct sockaddr_storage address;
+	socklen_t length;
+	int place; /* O_PATH descriptor that `address` goes through, -1 = none */
+};
+
+static int blocked_calls;
+
+static void respond(int listener, uint64_t id, int error)
+{
+	struct seccomp_notif_resp response = {.id = id, .error = -error};
+
+	/* ENOENT: the caller is gone. Nobody waits for an answer then. */
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) != 0)
+		return;
+}
+
+static bool still_waits(int listener, uint64_t id)
+{
+	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* The process of a thread: only processes have descriptors that can be fetched before Linux 6.9. */
+static pid_t process_of(pid_t thread)
+{
+	char path[64], text[2048];
+	QSB_CLEANUP_FD int fd = -1;
+	ssize_t length;
+	const char *at;
+	int process = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	at = strstr(text, "\nTgid:");
+	return at && sscanf(at, "\nTgid: %d", &process) == 1 ? process : 0;
+}
+
+static int fetch_descriptor(pid_t thread, int number)
+{
+	QSB_CLEANUP_FD int pidfd = qsb__pidfd_open(process_of(thread), 0);
+	int fd = pidfd < 0 ? -1 : qsb__pidfd_getfd(pidfd, number);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int copy_address(pid_t thread, uint64_t from, struct connect_call *call)
+{
+	struct iovec local = {.iov_base = &call->address, .iov_len = call->length};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = call->length};
+
+	return process_vm_readv(thread, &local, 1, &remote, 1, 0) == (ssize_t)call->length ? 0 : -EFAULT;
+}
+
+/*
+ * What the caller means by a path, found from the sandbox's own root and never by following a link of /proc, which
+ * would lead out of it. An O_PATH descriptor, or a negative errno.
+ */
+static int find_in_sandbox(pid_t thread, const char *path)
+{
+	char link[64], full[4096 + 256];
+	QSB_CLEANUP_FD int root = -1;
+	size_t used = 0;
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/%d/root", (int)thread);
+	root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	if (path[0] != '/') {
+		ssize_t length;
+
+		snprintf(link, sizeof(link), "/proc/%d/cwd", (int)thread);
+		length = readlink(link, full, 4095);
+		if (length <= 0 || full[0] != '/')
+			return -ENOENT;
+		used = (size_t)length;
+		full[used++] = '/';
+	}
+	if (used + strlen(path) >= sizeof(full))
+		return -ENAMETOOLONG;
+	memcpy(full + used, path, strlen(path) + 1);
+	fd = qsb__openat2(root, full, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	return fd < 0 ? -errno : fd;
+}
+
+static bool is_named_by_policy(const struct qsb__sandbox *sandbox, const struct stat *status)
+{
+	for (char **path = sandbox->plan->unix_sockets; path && *path; path++) {
+		struct stat named;
+
+		if (stat(*path, &named) == 0 && named.st_dev == status->st_dev && named.st_ino == status->st_ino)
+			return true;
+	}
+	return false;
+}
+
+/* May the caller reach the socket behind this place? 0, or the errno that connect answers. */
+static int judge_place(const struct qsb__sandbox *sandbox, int place)
+{
+	struct stat status;
+
+	if (fstat(place, &status) != 0)
+		return errno;
+	if (!S_ISSOCK(status.st_mode))
+		return ECONNREFUSED;
+	/* Our own tmpfs: whatever lies there was made inside. */
+	if (status.st_dev == sandbox->scratch_device || is_named_by_policy(sandbox, &status))
+		return 0;
+	if (sandbox->plan->network != QSB__NETWORK_HOST && qsb__diag_listens(sandbox->diag_fd, &status))
+		return 0;
+	return EACCES;
+}
+
+/* Points the call at what was judged, not at a name that may mean something else by now. */
+static int aim_unix(const struct qsb__sandbox *sandbox, pid_t thread, struct connect_call *call)
+{
+	struct sockaddr_un *address = (struct sockaddr_un *)&call->address;
+	size_t offset = offsetof(struct sockaddr_un, sun_path);
+	char path[sizeof(address->sun_path) + 1];
+	size_t length;
+	int error;
+
+	if (call->length <= offset)
+		return 0; /* no name: the kernel's own error */
+	if (call->length > sizeof(*address))
+		return EINVAL;
+	if (address->sun_path[0] == '\0')
+		return sandbox->plan->network == QSB__NETWORK_HOST ? EACCES : 0;
+	length = strnlen(address->sun_path, call->length - offset);
+	memcpy(path, address->sun_path, length);
+	path[length] = '\0';
+	call->place = find_in_sandbox(thread, path);
+	if (call->place < 0)
+		return -call->place;
+	error = judge_place(sandbox, call->place);
+	if (error == 0) {
+		snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d", call->place);
+		call->length = (socklen_t)(offset + strlen(address->sun_path) + 1);
+	}
+	return error;
+}
+
+static void finish(struct connect_call *call)
+{
+	int error = connect(call->socket, (const struct sockaddr *)&call->address, call->length) == 0 ? 0 : errno;
+
+	/* EINTR cannot be the caller's: no signal of theirs reaches this thread. */
+	respond(call->listener, call->id, error);
+	close(call->socket);
+	if (call->place >= 0)
+		close(call->place);
+}
+
+static void *finish_blocked(void *argument)
+{
+	struct connect_call *call = argument;
+
+	finish(call);
+	free(call);
+	__atomic_sub_fetch(&blocked_calls, 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* A blocking socket may wait for its peer: not in the supervisor's loop. */
+static bool finish_elsewhere(const struct connect_call *call)
+{
+	struct connect_call *copy;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	bool started = false;
+
+	if (__atomic_add_fetch(&blocked_calls, 1, __ATOMIC_RELAXED) <= BLOCKED_MAX &&
+	    (copy = malloc(sizeof(*copy))) != NULL) {
+		*copy = *call;
+		pthread_attr_init(&attributes);
+		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+		pthread_attr_setstacksize(&attributes, BLOCKED_STACK);
+		started = pthread_create(&thread, &attributes, finish_blocked, copy) == 0;
+		pthread_attr_destroy(&attributes);
+		if (!started)
+			free(copy);
+	}
+	if (!started)
+		__atomic_sub_fetch(&blocked_calls, 1, __ATOMIC_RELAXED);
+	return started;
+}
+
+static int socket_domain(int fd)
+{
+	int domain = -1;
+	socklen_t size = sizeof(domain);
+
+	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 ? domain : -1;
+}
+
+static int begin_connect(const struct qsb__sandbox *sandbox, const struct seccomp_notif *request,
+                         struct connect_call *call)
+{
+	pid_t thread = (pid_t)request->pid;
+	int error;
+
+	call->length = (socklen_t)request->data.args[2];
+	if (request->data.args[2] > sizeof(call->address))
+		return EINVAL;
+	call->socket = fetch_descriptor(thread, (int)request->data.args[0]);
+	if (call->socket < 0)
+		return -call->socket;
+	if (socket_domain(call->socket) < 0)
+		return ENOTSOCK;
+	error = -copy_address(thread, request->data.args[1], call);
+	if (error == 0 && socket_domain(call->socket) == AF_UNIX && call->length >= sizeof(sa_family_t) &&
+	    call->address.ss_family == AF_UNIX)
+		error = aim_unix(sandbox, thread, call);
+	/* All of the above read from a process with this number: is it still the one that asked? */
+	return error == 0 && !still_waits(call->listener, call->id) ? ESRCH : error;
+}
+
+static void serve_connect(const struct qsb__sandbox *sandbox, const struct seccomp_notif *request)
+{
+	struct connect_call call = {.listener = sandbox->calls_fd, .id = request->id, .socket = -1, .place = -1};
+	int error = begin_connect(sandbox, request, &call);
+	int flags;
+
+	if (error != 0) {
+		respond(call.listener, call.id, error);
+		if (call.socket >= 0)
+			close(call.socket);
+		if (call.place >= 0)
+			close(call.place);
+		return;
+	}
+	flags = fcntl(call.socket, F_GETFL);
+	if (flags >= 0 && !(flags & O_NONBLOCK) && finish_elsewhere(&call))
+		return;
+	if (flags >= 0 && !(flags & O_NONBLOCK)) {
+		/* Too many wait already. */
+		respond(call.listener, call.id, EAGAIN);
+		close(call.socket);
+		if (call.place >= 0)
+			close(call.place);
+		return;
+	}
+	finish(&call);
+}
+
+void qsb__calls_serve(struct qsb__sandbox *sandbox)
+{
+	struct pollfd waiting = {.fd = sandbox->calls_fd, .events = POLLIN};
+	struct seccomp_notif request;
+
+	/* Receiving would wait when a caller died meanwhile. */
+	if (poll(&waiting, 1, 0) <= 0 || !(waiting.revents & POLLIN)) {
+		/* Every process of the filter is gone. */
+		if (waiting.revents & (POLLHUP | POLLERR))
+			close(qsb__take_fd(&sandbox->calls_fd));
+		return;
+	}
+	memset(&request, 0, sizeof(request));
+	if (ioctl(sandbox->calls_fd, SECCOMP_IOCTL_NOTIF_RECV, &request) != 0)
+		return;
+	if (request.data.nr == SYS_connect)
+		serve_connect(sandbox, &request);
+	else
+		respond(sandbox->calls_fd, request.id, EPERM);
+}

@@ -1,0 +1,253 @@
+/*
+ * The life of pid 1: sets the sandbox up, starts the command, reaps, and tells the outcome when every other process is
+ * dead. Everything here runs in a copy of the supervisor, so it must leave nothing for the command to find: it is not
+ * dumpable, its command line and environment are overwritten.
+ */
+#include <errno.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <linux/netlink.h>
+
+#include "backend/linux/abi.h"
+#include "backend/linux/command.h"
+#include "backend/linux/sandbox.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+#include "os/arguments.h"
+
+static void send_message(const struct qsb__sandbox *sandbox, const struct qsb__message *message, const int *fds,
+                         size_t count)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * QSB__FD_COUNT)];
+	} control;
+	struct iovec data = {.iov_base = (void *)(uintptr_t)message, .iov_len = sizeof(*message)};
+	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
+
+	if (count > 0) {
+		struct cmsghdr *first;
+
+		memset(&control, 0, sizeof(control));
+		header.msg_control = control.bytes;
+		header.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+		first = CMSG_FIRSTHDR(&header);
+		first->cmsg_level = SOL_SOCKET;
+		first->cmsg_type = SCM_RIGHTS;
+		first->cmsg_len = CMSG_LEN(sizeof(int) * count);
+		memcpy(CMSG_DATA(first), fds, sizeof(int) * count);
+	}
+	/* A supervisor that is gone needs no answer. */
+	if (sendmsg(sandbox->status_child, &header, MSG_NOSIGNAL) < 0)
+		_exit(QSB__INIT_EXIT_LOST);
+}
+
+__attribute__((noreturn)) static void give_up(const struct qsb__sandbox *sandbox, const struct qsb_error *err)
+{
+	struct qsb__message message;
+
+	memset(&message, 0, sizeof(message));
+	message.kind = QSB__MESSAGE_OUTCOME;
+	message.outcome.end = QSB__END_FAILED;
+	message.outcome.error = *err;
+	send_message(sandbox, &message, NULL, 0);
+	_exit(QSB__INIT_EXIT_FAILED);
+}
+
+/* The supervisor's death, by whatever signal, is ours and so the whole tree's. */
+static int tie_to_supervisor(const struct qsb__sandbox *sandbox, struct qsb_error *err)
+{
+	struct pollfd supervisor = {.fd = sandbox->status_child};
+
+	close(sandbox->status_fd);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+		return qsb__fail_os(err, errno, "launch", "cannot follow the supervisor's death");
+	/* It may have died before the line above. */
+	if (poll(&supervisor, 1, 0) > 0 && (supervisor.revents & POLLHUP))
+		_exit(QSB__INIT_EXIT_LOST);
+	return 0;
+}
+
+static int write_file(const char *path, const char *text, struct qsb_error *err)
+{
+	QSB_CLEANUP_FD int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return qsb__fail_os(err, errno, "launch", "cannot write %s", path);
+	return 0;
+}
+
+/* Inside, the caller is who they are outside; no other id exists. */
+static int map_ids(const struct qsb__sandbox *sandbox, struct qsb_error *err)
+{
+	int code = write_file("/proc/self/setgroups", "deny", err);
+
+	if (code == 0)
+		code = write_file("/proc/self/uid_map", sandbox->uid_map, err);
+	if (code == 0)
+		code = write_file("/proc/self/gid_map", sandbox->gid_map, err);
+	return code;
+}
+
+static int raise_loopback(struct qsb_error *err)
+{
+	QSB_CLEANUP_FD int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct ifreq request;
+
+	memset(&request, 0, sizeof(request));
+	memcpy(request.ifr_name, "lo", sizeof("lo"));
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) != 0)
+		return qsb__fail_os(err, errno, "network", "cannot set up the loopback interface");
+	return 0;
+}
+
+/* A pseudo-terminal of the sandbox's own devpts. The outer end goes to the supervisor, the inner one to the command. */
+static int open_terminal(const struct qsb__sandbox *sandbox, int pts, int *outer, int *inner, struct qsb_error *err)
+{
+	const struct winsize size = {.ws_row = sandbox->launch->rows, .ws_col = sandbox->launch->columns};
+	int unlocked = 0;
+
+	*outer = openat(pts, "ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*outer < 0 || ioctl(*outer, TIOCSPTLCK, &unlocked) != 0)
+		return qsb__fail_os(err, errno, "terminal", "cannot open a pseudo-terminal");
+	*inner = ioctl(*outer, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (*inner < 0)
+		return qsb__fail_os(err, errno, "terminal", "cannot open the pseudo-terminal's inner end");
+	if (size.ws_row > 0 && ioctl(*outer, TIOCSWINSZ, &size) != 0)
+		return qsb__fail_os(err, errno, "terminal", "cannot set the pseudo-terminal's size");
+	return 0;
+}
+
+static int install_filter(const struct qsb__sandbox *sandbox, int *listener, struct qsb_error *err)
+{
+	struct sock_fprog program = {
+		.len = sandbox->filter_length,
+		.filter = (struct sock_filter *)(uintptr_t)sandbox->filter,
+	};
+
+	/* A caller that was told to wait stays killable, but is not thrown back by every signal: the answer would be lost. */
+	*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+	                         SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
+	if (*listener < 0 && errno == EINVAL)
+		*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (*listener < 0)
+		return qsb__fail_os(err, errno, "seccomp", "cannot install the system call filter");
+	return 0;
+}
+
+/* Everything up to the filter. On return `fds` holds what the supervisor gets, and `inner` the command's terminal. */
+static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, int *fds, int *inner,
+                  struct qsb_error *err)
+{
+	struct qsb__mounted mounted = {.tty = sandbox->launch->tty};
+	int code = tie_to_supervisor(sandbox, err);
+
+	if (code == 0)
+		code = map_ids(sandbox, err);
+	/* Also written while /proc is the host's: of all processes, the kernel should end these first. */
+	if (code == 0)
+		code = write_file("/proc/self/oom_score_adj", "500", err);
+	if (code == 0)
+		code = qsb__mounts_apply(&sandbox->mounts, &mounted, err);
+	if (code == 0 && sandbox->plan->network != QSB__NETWORK_HOST)
+		code = raise_loopback(err);
+	if (code == 0 && sandbox->launch->tty)
+		code = open_terminal(sandbox, mounted.pts_fd, &fds[QSB__FD_TTY], inner, err);
+	if (code != 0)
+		return code;
+	started->scratch_device = mounted.scratch_device;
+	fds[QSB__FD_PROC] = mounted.proc_fd;
+	/* Asked before the filter: it refuses this family. Without it no unix socket counts as made inside. */
+	fds[QSB__FD_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	if (chdir(sandbox->plan->cwd) != 0)
+		return qsb__fail_os(err, errno, "launch", "cannot enter the folder %s", sandbox->plan->cwd);
+	code = qsb__limits_apply(sandbox, err);
+	if (code == 0)
+		code = qsb__privileges_drop(err);
+	if (code == 0)
+		code = qsb__landlock_apply(sandbox, err);
+	if (code != 0)
+		return code;
+	/* Nothing inside may look into this process: it holds a copy of the supervisor's memory. */
+	if (prctl(PR_SET_DUMPABLE, 0) != 0)
+		return qsb__fail_os(err, errno, "launch", "cannot hide the first process");
+	qsb__program_arguments_wipe();
+	return install_filter(sandbox, &fds[QSB__FD_CALLS], err);
+}
+
+static void send_started(const struct qsb__sandbox *sandbox, struct qsb__message *started, int *fds)
+{
+	started->kind = QSB__MESSAGE_STARTED;
+	for (size_t i = 0; i < QSB__FD_COUNT; i++)
+		if (fds[i] < 0)
+			fds[i] = sandbox->status_child;
+	send_message(sandbox, started, fds, QSB__FD_COUNT);
+}
+
+/* The streams and everything else must not be held open by a process that only waits. */
+static void keep_only(int fd)
+{
+	if (fd > 0)
+		qsb__close_range(0, (unsigned)fd - 1, 0);
+	qsb__close_range((unsigned)fd + 1, ~0U, 0);
+}
+
+static void reap(pid_t command, struct qsb__outcome *outcome)
+{
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
+		if (pid != command)
+			continue;
+		outcome->wait_status = status;
+		/* The command is done: what it left in the background ends now, and is reaped in this loop. */
+		kill(-1, SIGKILL);
+	}
+	if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
+		outcome->user_us = (uint64_t)usage.ru_utime.tv_sec * 1000000U + (uint64_t)usage.ru_utime.tv_usec;
+		outcome->system_us = (uint64_t)usage.ru_stime.tv_sec * 1000000U + (uint64_t)usage.ru_stime.tv_usec;
+		outcome->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024U;
+	}
+}
+
+void qsb__init_main(struct qsb__sandbox *sandbox)
+{
+	int fds[QSB__FD_COUNT] = {-1, -1, -1, -1, -1};
+	int inner = -1;
+	struct qsb__message message;
+	struct qsb_error err;
+	struct qsb__starter command;
+
+	memset(&message, 0, sizeof(message));
+	command.umask = umask(022);
+	if (set_up(sandbox, &message, fds, &inner, &err) != 0)
+		give_up(sandbox, &err);
+	command.sandbox = sandbox;
+	command.terminal = inner;
+	if (qsb__command_start(&command, &fds[QSB__FD_COMMAND], &err) != 0)
+		give_up(sandbox, &err);
+	if (command.exec_error == 0) {
+		send_started(sandbox, &message, fds);
+		keep_only(sandbox->status_child);
+		message.outcome.end = QSB__END_EXITED;
+	} else {
+		message.outcome.end = QSB__END_NOT_FOUND;
+		message.outcome.os_error = command.exec_error;
+	}
+	reap(command.pid, &message.outcome);
+	message.kind = QSB__MESSAGE_OUTCOME;
+	send_message(sandbox, &message, NULL, 0);
+	_exit(0);
+}

@@ -1,0 +1,129 @@
+/*
+ * What the sandbox uses now: from its control group where there is one, else added up over its own /proc, as cheaply as
+ * the distance to the limit permits.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "backend/linux/sandbox.h"
+#include "core/cleanup.h"
+
+struct directory_entry {
+	uint64_t number;
+	int64_t offset;
+	unsigned short size;
+	unsigned char type;
+	char name[];
+};
+
+static ssize_t read_file(int folder, const char *path, char *buffer, size_t size)
+{
+	QSB_CLEANUP_FD int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, buffer, size - 1);
+
+	if (length >= 0)
+		buffer[length] = '\0';
+	return length;
+}
+
+/* The sum of the named fields, each "NAME: <number> kB", of one process's file. */
+static uint64_t fields(int proc, const char *pid, const char *file, const char *const *names)
+{
+	char path[64], text[4096];
+	uint64_t sum = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", pid, file);
+	if (read_file(proc, path, text, sizeof(text)) <= 0)
+		return 0;
+	for (; *names; names++) {
+		const char *at = strstr(text, *names);
+		unsigned long kilobytes = 0;
+
+		if (at)
+			sscanf(at + strlen(*names), "%lu", &kilobytes);
+		sum += (uint64_t)kilobytes * 1024U;
+	}
+	return sum;
+}
+
+/* All that is resident, shared or not: an upper bound for one read of a short line. */
+static uint64_t resident_bytes(int proc, const char *pid)
+{
+	unsigned long resident;
+	char path[32], text[128];
+
+	snprintf(path, sizeof(path), "%s/statm", pid);
+	if (read_file(proc, path, text, sizeof(text)) <= 0 || sscanf(text, "%*u %lu", &resident) != 1)
+		return 0;
+	return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Without the pages of files; what several processes share in memory still counts once for each. */
+static uint64_t unbacked_bytes(int proc, const char *pid)
+{
+	static const char *const names[] = {"RssAnon:", "RssShmem:", "VmSwap:", NULL};
+
+	return fields(proc, pid, "status", names);
+}
+
+/* Exact: every shared page is divided among those who share it. Costs fifty times the first look. */
+static uint64_t fair_bytes(int proc, const char *pid)
+{
+	static const char *const names[] = {"Pss_Anon:", "Pss_Shmem:", "SwapPss:", NULL};
+
+	return fields(proc, pid, "smaps_rollup", names);
+}
+
+static bool walk(int proc, uint64_t (*bytes)(int proc, const char *pid), uint64_t *memory, uint64_t *processes)
+{
+	char buffer[8192] __attribute__((aligned(8)));
+	long length;
+
+	*memory = *processes = 0;
+	if (lseek(proc, 0, SEEK_SET) < 0)
+		return false;
+	while ((length = syscall(SYS_getdents64, proc, buffer, sizeof(buffer))) > 0)
+		for (long at = 0; at < length;) {
+			const struct directory_entry *entry = (const struct directory_entry *)(buffer + at);
+
+			at += entry->size;
+			/* pid 1 is ours. */
+			if (entry->name[0] < '1' || entry->name[0] > '9' || strcmp(entry->name, "1") == 0)
+				continue;
+			++*processes;
+			*memory += bytes(proc, entry->name);
+		}
+	return length == 0;
+}
+
+/* Each look is dearer and lower than the one before: stop at the first that stays below half, or the whole, limit. */
+static bool look(int proc, uint64_t limit, uint64_t *memory, uint64_t *processes)
+{
+	if (!walk(proc, resident_bytes, memory, processes))
+		return false;
+	if (*memory > limit / 2 && !walk(proc, unbacked_bytes, memory, processes))
+		return false;
+	return *memory <= limit || walk(proc, fair_bytes, memory, processes);
+}
+
+bool qsb__measure(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t *processes)
+{
+	uint64_t limit = sandbox->plan->memory_bytes;
+	bool memory_known = qsb__cgroup_memory(&sandbox->cgroup, memory_bytes);
+	bool processes_known = qsb__cgroup_processes(&sandbox->cgroup, processes);
+	uint64_t memory, count;
+
+	if (memory_known && processes_known)
+		return true;
+	if (sandbox->proc_fd < 0 || !look(sandbox->proc_fd, memory_known || !limit ? UINT64_MAX : limit, &memory, &count))
+		return false;
+	if (!memory_known)
+		*memory_bytes = memory;
+	if (!processes_known)
+		*processes = count;
+	return true;
+}

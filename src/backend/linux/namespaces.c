@@ -1,0 +1,346 @@
+/* The back end "namespaces": unprivileged Linux namespaces, a filter and Landlock, with nothing but the kernel. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "backend/linux/abi.h"
+#include "backend/linux/command.h"
+#include "backend/linux/registry.h"
+#include "backend/linux/sandbox.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+
+enum { THOUSAND = 1000 };
+
+static int check(const struct qsb__plan *plan, struct qsb_error *err)
+{
+	if (plan->network == QSB__NETWORK_FILTERED)
+		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/mode",
+		                 "network mode \"filtered\" cannot be enforced by this version: use --network off");
+	if (plan->network == QSB__NETWORK_HOST && qsb__landlock_version() < 6)
+		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/mode",
+		                 "network mode \"host\" would open the host's abstract unix sockets: it needs Linux 6.12 (Landlock 6)");
+	if (plan->network == QSB__NETWORK_HOST && plan->allow_nested_sandbox)
+		return qsb__fail(err, QSB_E_UNSUPPORTED, "/allowNestedSandbox",
+		                 "a sandbox inside and network mode \"host\" exclude each other: Landlock could not be used");
+	if ((plan->publish_ports && plan->publish_ports[0]) || (plan->reach_ports && plan->reach_ports[0]))
+		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/publishPorts",
+		                 "ports cannot be published or reached by this version: leave publishPorts and reachPorts empty");
+	return 0;
+}
+
+/* Which processors, when fewer are allowed than there are. The first one varies, so that sandboxes spread. */
+static int choose_cpus(struct qsb__sandbox *sandbox, struct qsb_error *err)
+{
+	uint64_t milli = sandbox->plan->cpus_milli;
+	cpu_set_t allowed;
+	unsigned available, wanted, skip;
+
+	if (milli == 0 || sandbox->cgroup.path[QSB__CONTROLLER_CPU][0])
+		return 0;
+	if (milli % THOUSAND != 0)
+		return qsb__fail(err, QSB_E_UNSUPPORTED, "/limits/cpus",
+		                 "a fraction of a processor needs a writable control group, which this host does not give: "
+		                 "use --cpus %llu", (unsigned long long)(milli / THOUSAND + 1));
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+		return qsb__fail_os(err, errno, "limits", "cannot count the processors");
+	available = (unsigned)CPU_COUNT(&allowed);
+	wanted = (unsigned)(milli / THOUSAND);
+	if (wanted >= available)
+		return 0;
+	skip = (unsigned)getpid() % available;
+	CPU_ZERO(&sandbox->cpus);
+	while (sandbox->cpu_count < wanted)
+		for (int cpu = 0; cpu < CPU_SETSIZE && sandbox->cpu_count < wanted; cpu++) {
+			if (!CPU_ISSET(cpu, &allowed) || CPU_ISSET(cpu, &sandbox->cpus))
+				continue;
+			if (skip > 0) {
+				skip--;
+				continue;
+			}
+			CPU_SET(cpu, &sandbox->cpus);
+			sandbox->cpu_count++;
+		}
+	return 0;
+}
+
+static void release(struct qsb__sandbox *sandbox);
+
+static int prepare(struct qsb__sandbox **out, const struct qsb__plan *plan, struct qsb_error *err)
+{
+	struct qsb__sandbox *sandbox = calloc(1, sizeof(*sandbox));
+	const struct qsb__cgroup_limits limits = {
+		.memory_bytes = plan->memory_bytes,
+		.processes = plan->processes,
+		.cpus_milli = plan->cpus_milli,
+	};
+	int code;
+
+	if (!sandbox)
+		return qsb__fail_memory(err, "launch");
+	sandbox->plan = plan;
+	sandbox->init_pidfd = sandbox->status_fd = sandbox->status_child = sandbox->command_pidfd = -1;
+	sandbox->calls_fd = sandbox->proc_fd = sandbox->tty_fd = sandbox->diag_fd = -1;
+	sandbox->landlock_abi = qsb__landlock_version();
+	snprintf(sandbox->uid_map, sizeof(sandbox->uid_map), "%u %u 1", getuid(), getuid());
+	snprintf(sandbox->gid_map, sizeof(sandbox->gid_map), "%u %u 1", getgid(), getgid());
+	qsb__cgroup_open(&sandbox->cgroup, &limits);
+	code = choose_cpus(sandbox, err);
+	if (code == 0)
+		code = qsb__mounts_prepare(&sandbox->mounts, plan, err);
+	if (code == 0)
+		code = qsb__filter_build(sandbox, err);
+	if (code != 0) {
+		release(sandbox);
+		return code;
+	}
+	*out = sandbox;
+	return 0;
+}
+
+static int make_status_socket(struct qsb__sandbox *sandbox, struct qsb_error *err)
+{
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return qsb__fail_os(err, errno, "launch", "cannot make a socket pair");
+	sandbox->status_fd = ends[0];
+	sandbox->status_child = ends[1];
+	return 0;
+}
+
+static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch, struct qsb_error *err)
+{
+	struct clone_args arguments = {
+		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
+		         CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+		.pidfd = (uint64_t)(uintptr_t)&sandbox->init_pidfd,
+		.exit_signal = SIGCHLD,
+	};
+	int code = qsb__command_prepare(sandbox, launch, err);
+	long pid;
+
+	if (code == 0)
+		code = make_status_socket(sandbox, err);
+	if (code != 0)
+		return code;
+	if (sandbox->plan->network != QSB__NETWORK_HOST)
+		arguments.flags |= CLONE_NEWNET;
+	pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
+	if (pid == 0)
+		qsb__init_main(sandbox);
+	if (pid < 0)
+		return qsb__namespaces_refused(errno, err);
+	sandbox->init_pid = (pid_t)pid;
+	close(qsb__take_fd(&sandbox->status_child));
+	return 0;
+}
+
+static int status_fd(const struct qsb__sandbox *sandbox)
+{
+	return sandbox->status_fd;
+}
+
+/* A packet and the descriptors with it. Bytes received, 0 at the end, or a negative errno. */
+static ssize_t receive(int fd, struct qsb__message *message, int *fds, size_t *count)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * QSB__FD_COUNT)];
+	} control;
+	struct iovec data = {.iov_base = message, .iov_len = sizeof(*message)};
+	struct msghdr header = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	ssize_t length;
+
+	*count = 0;
+	length = recvmsg(fd, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (length < 0)
+		return -errno;
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(&header); at; at = CMSG_NXTHDR(&header, at)) {
+		if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
+			continue;
+		*count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(at), *count * sizeof(int));
+	}
+	return length;
+}
+
+/* What the child could not give it replaced by the status socket itself. */
+static int real_descriptor(int fd)
+{
+	int type = 0;
+	socklen_t size = sizeof(type);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcome, struct qsb_error *err)
+{
+	struct qsb__message message;
+	int fds[QSB__FD_COUNT];
+	size_t count;
+	ssize_t length = receive(sandbox->status_fd, &message, fds, &count);
+
+	if (length == -EAGAIN || length == -EINTR)
+		return 0;
+	if (length < 0)
+		return qsb__fail_os(err, (int)-length, "launch", "cannot hear the sandbox's first process");
+	if ((size_t)length < sizeof(message)) {
+		memset(outcome, 0, sizeof(*outcome));
+		outcome->end = QSB__END_LOST;
+		return 1;
+	}
+	if (message.kind == QSB__MESSAGE_OUTCOME) {
+		*outcome = message.outcome;
+		return 1;
+	}
+	if (count == QSB__FD_COUNT) {
+		sandbox->command_pidfd = real_descriptor(fds[QSB__FD_COMMAND]);
+		sandbox->calls_fd = real_descriptor(fds[QSB__FD_CALLS]);
+		sandbox->proc_fd = real_descriptor(fds[QSB__FD_PROC]);
+		sandbox->diag_fd = real_descriptor(fds[QSB__FD_DIAG]);
+		sandbox->tty_fd = real_descriptor(fds[QSB__FD_TTY]);
+	}
+	sandbox->scratch_device = message.scratch_device;
+	return 0;
+}
+
+static int calls_fd(const struct qsb__sandbox *sandbox)
+{
+	return sandbox->calls_fd;
+}
+
+static int tty_fd(const struct qsb__sandbox *sandbox)
+{
+	return sandbox->tty_fd;
+}
+
+static int send_signal(struct qsb__sandbox *sandbox, int number)
+{
+	if (sandbox->command_pidfd < 0)
+		return -ESRCH;
+	return qsb__pidfd_send_signal(sandbox->command_pidfd, number) == 0 ? 0 : -errno;
+}
+
+/* The kernel kills every process of a pid namespace with its first one. */
+static void kill_all(struct qsb__sandbox *sandbox)
+{
+	if (sandbox->init_pidfd >= 0)
+		qsb__pidfd_send_signal(sandbox->init_pidfd, SIGKILL);
+	sandbox->killed = true;
+}
+
+/* The first process is reaped only after the kernel has ended, and reaped, all the others of its namespace. */
+static void wait_dead(struct qsb__sandbox *sandbox)
+{
+	if (sandbox->init_pid <= 0)
+		return;
+	while (waitpid(sandbox->init_pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	sandbox->init_pid = 0;
+}
+
+static const char *limit_by(const struct qsb__sandbox *sandbox, const char *limit)
+{
+	const struct qsb__cgroup *cgroup = &sandbox->cgroup;
+	const struct qsb__plan *plan = sandbox->plan;
+
+	if (strcmp(limit, "memory") == 0)
+		return !plan->memory_bytes ? "none" : cgroup->path[QSB__CONTROLLER_MEMORY][0] ? "cgroup" : "watch";
+	if (strcmp(limit, "processes") == 0)
+		return !plan->processes ? "none" : cgroup->path[QSB__CONTROLLER_PIDS][0] ? "cgroup" :
+		       getuid() == 0 ? "watch" : "rlimit";
+	if (strcmp(limit, "cpus") == 0)
+		return !plan->cpus_milli ? "none" : cgroup->path[QSB__CONTROLLER_CPU][0] ? "cgroup" :
+		       sandbox->cpu_count ? "affinity" : "host";
+	if (strcmp(limit, "openFiles") == 0)
+		return plan->open_files ? "rlimit" : "none";
+	if (strcmp(limit, "fileSize") == 0)
+		return plan->file_bytes ? "rlimit" : "none";
+	if (strcmp(limit, "tmpSize") == 0)
+		return plan->tmp_bytes ? "tmpfs" : "none";
+	return NULL;
+}
+
+static const char *enforces(const struct qsb__plan *plan, const char *restriction)
+{
+	bool name_rules = false;
+
+	for (size_t i = 0; i < plan->step_count; i++)
+		name_rules |= plan->steps[i].kind == QSB__STEP_NAME_RULE;
+	if (strcmp(restriction, "protectedNames") == 0)
+		return !plan->protect_names ? "not asked" : plan->scan_complete ? "existing" : "existing, as far as looked";
+	if (strcmp(restriction, "nameRules") == 0)
+		return name_rules ? "no" : "yes";
+	if (strcmp(restriction, "network") == 0)
+		return plan->network == QSB__NETWORK_HOST ? "not asked" : "yes";
+	return "yes";
+}
+
+static void limits_hit(struct qsb__sandbox *sandbox, bool *memory, bool *processes)
+{
+	*memory = qsb__cgroup_out_of_memory(&sandbox->cgroup);
+	*processes = qsb__cgroup_out_of_processes(&sandbox->cgroup);
+}
+
+static void close_fds(struct qsb__sandbox *sandbox)
+{
+	int *const fds[] = {
+		&sandbox->init_pidfd, &sandbox->status_fd, &sandbox->status_child, &sandbox->command_pidfd,
+		&sandbox->calls_fd, &sandbox->proc_fd, &sandbox->tty_fd, &sandbox->diag_fd,
+	};
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (*fds[i] >= 0)
+			close(qsb__take_fd(fds[i]));
+}
+
+static void release(struct qsb__sandbox *sandbox)
+{
+	if (!sandbox)
+		return;
+	if (sandbox->init_pid > 0) {
+		kill_all(sandbox);
+		wait_dead(sandbox);
+	}
+	close_fds(sandbox);
+	qsb__cgroup_close(&sandbox->cgroup);
+	qsb__mounts_clear(&sandbox->mounts);
+	qsb__command_clear(sandbox);
+	free(sandbox);
+}
+
+const struct qsb__backend qsb__backend_namespaces = {
+	.name = "namespaces",
+	.summary = "Linux user namespaces, seccomp and Landlock, without privileges or helper programs",
+	.probe = qsb__namespaces_probe,
+	.check = check,
+	.prepare = prepare,
+	.start = start,
+	.status_fd = status_fd,
+	.read_status = read_status,
+	.calls_fd = calls_fd,
+	.serve_calls = qsb__calls_serve,
+	.tty_fd = tty_fd,
+	.signal = send_signal,
+	.kill = kill_all,
+	.wait_dead = wait_dead,
+	.measure = qsb__measure,
+	.enforces = enforces,
+	.limits_hit = limits_hit,
+	.limit_by = limit_by,
+	.release = release,
+};

@@ -1,0 +1,207 @@
+/* What this host lets the back end do, found by trying; and the smallest fix where it does not. */
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <linux/netlink.h>
+
+#include "backend/linux/abi.h"
+#include "backend/linux/sandbox.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+
+static struct qsb__probe_row *add_row(struct qsb__probe *probe, const char *name, bool ok, bool needed)
+{
+	struct qsb__probe_row *row = &probe->rows[probe->count];
+
+	if (probe->count + 1 < sizeof(probe->rows) / sizeof(probe->rows[0]))
+		probe->count++;
+	memset(row, 0, sizeof(*row));
+	row->name = name;
+	row->ok = ok;
+	row->needed = needed;
+	if (!ok && needed)
+		probe->usable = false;
+	return row;
+}
+
+__attribute__((format(printf, 2, 3))) static void describe(struct qsb__probe_row *row, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(row->detail, sizeof(row->detail), format, arguments);
+	va_end(arguments);
+}
+
+/* First number of a small file; -1 = no such file. */
+static long read_setting(const char *path)
+{
+	char text[32];
+	QSB_CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	if (length <= 0)
+		return -1;
+	text[length] = '\0';
+	return strtol(text, NULL, 10);
+}
+
+static void why_no_namespace(int os_code, char *cause, size_t cause_size, char *fix, size_t fix_size)
+{
+	if (read_setting("/proc/sys/user/max_user_namespaces") == 0) {
+		snprintf(cause, cause_size, "user namespaces are switched off (user.max_user_namespaces is 0)");
+		snprintf(fix, fix_size, "sudo sysctl -w user.max_user_namespaces=15000");
+	} else if (read_setting("/proc/sys/kernel/unprivileged_userns_clone") == 0) {
+		snprintf(cause, cause_size, "user namespaces are for root only here (kernel.unprivileged_userns_clone is 0)");
+		snprintf(fix, fix_size, "sudo sysctl -w kernel.unprivileged_userns_clone=1");
+	} else if (read_setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1) {
+		snprintf(cause, cause_size, "AppArmor keeps user namespaces from programs without a profile");
+		snprintf(fix, fix_size, "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0");
+	} else if (os_code == ENOSYS) {
+		snprintf(cause, cause_size, "the kernel, or a seccomp filter around this process, lacks clone3");
+		snprintf(fix, fix_size, "start from outside the container, or give it a seccomp profile that allows clone3");
+	} else if (os_code == ENOSPC) {
+		snprintf(cause, cause_size, "the limit on namespaces is reached");
+		snprintf(fix, fix_size, "sudo sysctl -w user.max_user_namespaces=15000");
+	} else if (os_code == EPERM && prctl(PR_GET_SECCOMP) == 2) {
+		snprintf(cause, cause_size, "a seccomp filter around this process (a container, or another sandbox) refuses them");
+		snprintf(fix, fix_size, "start from outside it, or allow clone, clone3, unshare and mount calls in its profile");
+	} else {
+		snprintf(cause, cause_size, "the kernel refuses them: %s", strerror(os_code));
+		snprintf(fix, fix_size, "see: qiming-sandbox doctor");
+	}
+}
+
+int qsb__namespaces_refused(int os_code, struct qsb_error *err)
+{
+	char cause[160], fix[160];
+
+	why_no_namespace(os_code, cause, sizeof(cause), fix, sizeof(fix));
+	qsb__fail(err, QSB_E_UNSUPPORTED, "user namespaces", "cannot make a user namespace: %s; fix: %s", cause, fix);
+	if (err)
+		err->os_code = os_code;
+	return QSB_E_UNSUPPORTED;
+}
+
+/* 0, or the errno of making every namespace that a run needs. */
+static int try_namespaces(void)
+{
+	struct clone_args arguments = {
+		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+		         CLONE_NEWCGROUP,
+		.exit_signal = SIGCHLD,
+	};
+	long pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
+
+	if (pid == 0)
+		_exit(0);
+	if (pid < 0)
+		return errno;
+	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return 0;
+}
+
+static bool has_call(long number)
+{
+	return syscall(number, -1, NULL, -1, NULL, 0) != -1 || errno != ENOSYS;
+}
+
+static void probe_namespaces(struct qsb__probe *probe)
+{
+	int error = try_namespaces();
+	struct qsb__probe_row *row = add_row(probe, "user namespaces", error == 0, true);
+
+	if (error == 0)
+		describe(row, "user, mount, pid, net, ipc, uts and cgroup namespaces without privileges");
+	else
+		why_no_namespace(error, row->detail, sizeof(row->detail), row->fix, sizeof(row->fix));
+}
+
+static void probe_mounts(struct qsb__probe *probe)
+{
+	bool ok = has_call(SYS_mount_setattr) && has_call(SYS_open_tree) && has_call(SYS_move_mount) && has_call(SYS_openat2);
+	struct qsb__probe_row *row = add_row(probe, "mount calls", ok, true);
+
+	describe(row, ok ? "open_tree, move_mount, mount_setattr" : "mount_setattr and its kin are missing");
+	if (!ok)
+		snprintf(row->fix, sizeof(row->fix), "use Linux 5.12 or newer");
+}
+
+static void probe_filter(struct qsb__probe *probe)
+{
+	uint32_t notify = SECCOMP_RET_USER_NOTIF;
+	bool ok = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0 && has_call(SYS_pidfd_getfd);
+	struct qsb__probe_row *row = add_row(probe, "system call filter", ok, true);
+
+	describe(row, ok ? "seccomp with answers by the supervisor" : "seccomp cannot ask a supervisor here");
+	if (!ok)
+		snprintf(row->fix, sizeof(row->fix), "use Linux 5.6 or newer, with CONFIG_SECCOMP_FILTER");
+}
+
+static void probe_landlock(struct qsb__probe *probe)
+{
+	int version = qsb__landlock_version();
+	struct qsb__probe_row *row = add_row(probe, "Landlock", version > 0, false);
+
+	if (version > 0)
+		describe(row, "version %d%s", version,
+		         version < 6 ? ": no scopes, so network mode \"host\" is refused" : "");
+	else
+		describe(row, "missing: the mounts alone hold the files, and FIFOs in the workspace are not refused");
+	if (version == 0)
+		snprintf(row->fix, sizeof(row->fix), "use Linux 5.13 or newer with landlock in the lsm= list");
+}
+
+static void probe_limits(struct qsb__probe *probe)
+{
+	bool held[QSB__CONTROLLER_COUNT];
+	char place[160];
+	struct qsb__probe_row *row;
+
+	qsb__cgroup_describe(place, sizeof(place), held);
+	row = add_row(probe, "control groups", place[0] != '\0', false);
+	if (place[0])
+		describe(row, "%s:%s%s%s", place, held[QSB__CONTROLLER_MEMORY] ? " memory" : "",
+		         held[QSB__CONTROLLER_PIDS] ? " pids" : "", held[QSB__CONTROLLER_CPU] ? " cpu" : "");
+	else
+		describe(row, "none to write to: memory by a watch, processes by a resource limit, processors by affinity");
+	if (!place[0])
+		snprintf(row->fix, sizeof(row->fix), "start under a systemd user session with delegated controllers");
+}
+
+static void probe_sockets(struct qsb__probe *probe)
+{
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	struct qsb__probe_row *row = add_row(probe, "socket list", fd >= 0, false);
+
+	if (fd >= 0)
+		close(fd);
+	describe(row, fd >= 0 ? "sock_diag: a unix socket made inside is told from one of the host"
+	                      : "missing: unix sockets work in /tmp only");
+}
+
+void qsb__namespaces_probe(struct qsb__probe *probe)
+{
+	struct utsname system;
+	struct qsb__probe_row *row;
+
+	memset(probe, 0, sizeof(*probe));
+	probe->usable = true;
+	row = add_row(probe, "kernel", true, false);
+	if (uname(&system) == 0)
+		describe(row, "%s %s %s", system.sysname, system.release, system.machine);
+	probe_namespaces(probe);
+	probe_mounts(probe);
+	probe_filter(probe);
+	probe_landlock(probe);
+	probe_limits(probe);
+	probe_sockets(probe);
+}

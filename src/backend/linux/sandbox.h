@@ -1,0 +1,144 @@
+/* What the files of this back end share: one sandbox, from its preparation to its end. */
+#ifndef QSB_LINUX_SANDBOX_H
+#define QSB_LINUX_SANDBOX_H
+
+#include <sched.h>
+#include <sys/types.h>
+#include <linux/filter.h>
+
+#include "backend/backend.h"
+#include "backend/linux/cgroup.h"
+
+enum { QSB__FILTER_MAX = 1024 };
+
+/* One mount to make, prepared in the supervisor and carried out in the child. */
+enum qsb__mount_source {
+	QSB__SOURCE_HOST,      /* the host's own tree at `path` */
+	QSB__SOURCE_MASK_FILE, /* the scratch file that nobody can open */
+	QSB__SOURCE_MASK_DIR,  /* the scratch folder that nobody can list */
+	QSB__SOURCE_SCRATCH,   /* a folder of the scratch file system: `scratch` names it */
+	QSB__SOURCE_PROC,
+	QSB__SOURCE_DEV,
+	QSB__SOURCE_LINK       /* a symbolic link to `target`, inside the scratch file system */
+};
+
+struct qsb__mount {
+	enum qsb__mount_source source;
+	const char *path;     /* where it goes, and for HOST where it comes from; belongs to the plan */
+	const char *rule;     /* who asked; for messages */
+	const char *target;   /* of a LINK */
+	char scratch[24];     /* name of a folder in the scratch file system */
+	unsigned short scratch_mode;
+	bool writable;
+	bool is_dir;
+	bool early;           /* the source will be out of sight when its turn comes: clone it before */
+	bool set_read_only;   /* its clone would be writable: say so */
+};
+
+struct qsb__mounts {
+	struct qsb__mount *list;
+	size_t count;
+	bool empty_root;      /* QSB__STEP_ROOT */
+	bool root_writable;   /* "/" itself is writable: nothing is made read-only as a whole */
+	bool guard_kernel;    /* uid 0: /proc/sys and its kin must be read-only mounts */
+	char size[32];        /* of the scratch file system, for tmpfs */
+	const char *devices[16];    /* further nodes or folders of /dev that the policy opts in to */
+	size_t device_count;
+};
+
+struct qsb__sandbox {
+	const struct qsb__plan *plan;
+	struct qsb__mounts mounts;
+	struct sock_filter filter[QSB__FILTER_MAX];
+	unsigned short filter_length;
+	struct qsb__cgroup cgroup;
+	cpu_set_t cpus;       /* affinity, when cpu_count > 0 */
+	unsigned cpu_count;
+	int landlock_abi;
+
+	char uid_map[32], gid_map[32];
+	char **candidates;    /* paths to try to execute, NULL-terminated */
+	char **script_argv;   /* "/bin/sh", a candidate, the other arguments: for a script without "#!" */
+	char **argv;
+	const struct qsb__launch *launch;
+
+	pid_t init_pid;
+	int init_pidfd;
+	int status_fd;        /* ours; the child's end is status_child */
+	int status_child;
+	int command_pidfd;
+	int calls_fd;         /* seccomp notification listener */
+	int proc_fd;          /* the sandbox's own /proc */
+	int tty_fd;
+	int diag_fd;          /* sock_diag socket of the sandbox's network namespace */
+	uint64_t scratch_device;
+	bool killed;
+};
+
+/* What the child tells over the status socket: one packet each. */
+enum qsb__message_kind { QSB__MESSAGE_STARTED, QSB__MESSAGE_OUTCOME };
+
+struct qsb__message {
+	enum qsb__message_kind kind;
+	uint64_t scratch_device;     /* STARTED */
+	struct qsb__outcome outcome; /* OUTCOME */
+};
+
+/* Descriptors that come with STARTED, in this order; a missing one is replaced by the status socket itself. */
+enum { QSB__FD_COMMAND, QSB__FD_CALLS, QSB__FD_PROC, QSB__FD_DIAG, QSB__FD_TTY, QSB__FD_COUNT };
+
+/* mounts_plan.c, in the supervisor */
+int qsb__mounts_prepare(struct qsb__mounts *mounts, const struct qsb__plan *plan, struct qsb_error *err);
+void qsb__mounts_clear(struct qsb__mounts *mounts);
+
+/* mounts.c, in the child: arranges everything that can be seen. */
+struct qsb__mounted {
+	bool tty;                /* in: /dev/tty exists */
+	int proc_fd, pts_fd;     /* out: the new /proc, the new devpts; -1 = none */
+	int scratch_fd;          /* out: root of the scratch file system */
+	uint64_t scratch_device; /* out: its st_dev */
+};
+int qsb__mounts_apply(const struct qsb__mounts *mounts, struct qsb__mounted *mounted, struct qsb_error *err);
+
+/* dev.c, in the child: the minimal /dev. The nodes are cloned before the host's /dev goes out of sight. */
+struct qsb__devices {
+	int fd[32];
+	const char *name[32]; /* relative to /dev */
+	bool is_dir[32];
+	size_t count;
+};
+int qsb__devices_clone(struct qsb__devices *devices, const struct qsb__mounts *mounts, bool tty, struct qsb_error *err);
+int qsb__devices_attach(const struct qsb__devices *devices, struct qsb__mounted *mounted, int target, struct qsb_error *err);
+
+/* tree.c, in the child: small steps on mounts. Paths are absolute and free of symlinks: one met on the way is an error. */
+int qsb__tree_find(const char *path, int *out);                    /* O_PATH descriptor; 0 or -errno */
+int qsb__tree_clone(int at, const char *name, bool recursive, int *out);
+int qsb__tree_new(const char *type, const char *const options[][2], unsigned attributes, int *out);
+int qsb__tree_attributes(int tree, unsigned set, bool recursive);
+
+/* seccomp.c, in the supervisor: builds the filter for this plan. 0 or QSB_E_*. */
+int qsb__filter_build(struct qsb__sandbox *sandbox, struct qsb_error *err);
+
+/* landlock.c: the version the kernel has (0 = none); in the child: the ruleset for this plan. */
+int qsb__landlock_version(void);
+int qsb__landlock_apply(const struct qsb__sandbox *sandbox, struct qsb_error *err);
+
+/* privileges.c, in the child */
+int qsb__limits_apply(const struct qsb__sandbox *sandbox, struct qsb_error *err);
+int qsb__privileges_drop(struct qsb_error *err);
+
+/* init.c: the whole life of pid 1. */
+__attribute__((noreturn)) void qsb__init_main(struct qsb__sandbox *sandbox);
+
+/* calls.c: answers one waiting call. */
+void qsb__calls_serve(struct qsb__sandbox *sandbox);
+
+/* measure.c */
+bool qsb__measure(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t *processes);
+
+/* probe.c */
+void qsb__namespaces_probe(struct qsb__probe *probe);
+/* What to do when the kernel refuses to make a user namespace: the cause and the smallest fix for this host. */
+int qsb__namespaces_refused(int os_code, struct qsb_error *err);
+
+#endif

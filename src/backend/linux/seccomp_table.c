@@ -1,0 +1,122 @@
+/*
+ * The table is a deny list with an end: what is known to be dangerous or to reach past the sandbox is refused, and so
+ * is every call newer than this table. Each entry has its reason. Numbers that an architecture lacks are left out by
+ * the compiler.
+ */
+#include "backend/linux/seccomp_table.h"
+
+#include <sys/syscall.h>
+
+/* Calls that the build host's headers may not have yet. Since 5.x all architectures share these numbers. */
+enum {
+	nr_landlock_last = 446,
+	nr_memfd_secret = 447,
+	nr_process_mrelease = 448,
+	nr_set_mempolicy_home_node = 450,
+	nr_fchmodat2 = 452,
+	nr_statmount = 457,
+	nr_listmount = 458,
+	nr_lsm_set_self_attr = 460,
+	nr_open_tree_attr = 467,
+};
+
+/* 466 removexattrat is an ordinary file call; 467 open_tree_attr is a mount call. */
+const int qsb__call_last = nr_open_tree_attr;
+
+const struct qsb__call qsb__calls[] = {
+	/* A sandbox inside could gain capabilities in a new user namespace, and with them the kernel's widest attack
+	 * surface. clone3 hides its flags in memory where no filter sees them: libc falls back to clone. */
+	{SYS_clone, QSB__CALL_NAMESPACES, 1},
+	{SYS_unshare, QSB__CALL_NAMESPACES, 1},
+	{SYS_clone3, QSB__CALL_ABSENT, 0},
+	{SYS_setns, QSB__CALL_REFUSE, 1},
+	/* Mounts, old and new. */
+	{SYS_mount, QSB__CALL_REFUSE, 1},
+	{SYS_umount2, QSB__CALL_REFUSE, 1},
+	{SYS_pivot_root, QSB__CALL_REFUSE, 1},
+	{SYS_chroot, QSB__CALL_REFUSE, 1},
+	{SYS_open_tree, QSB__CALL_REFUSE, 1},
+	{SYS_move_mount, QSB__CALL_REFUSE, 1},
+	{SYS_fsopen, QSB__CALL_REFUSE, 1},
+	{SYS_fsconfig, QSB__CALL_REFUSE, 1},
+	{SYS_fsmount, QSB__CALL_REFUSE, 1},
+	{SYS_fspick, QSB__CALL_REFUSE, 1},
+	{SYS_mount_setattr, QSB__CALL_REFUSE, 1},
+	{nr_open_tree_attr, QSB__CALL_REFUSE, 1},
+	/* The path lies in a struct in memory; programs fall back to openat. */
+	{SYS_openat2, QSB__CALL_ABSENT, 1},
+	/* Opens sockets and files behind every filter. */
+	{SYS_io_uring_setup, QSB__CALL_ABSENT, 0},
+	{SYS_io_uring_enter, QSB__CALL_ABSENT, 0},
+	{SYS_io_uring_register, QSB__CALL_ABSENT, 0},
+	/* Opens a file by its number, past every path rule. */
+	{SYS_open_by_handle_at, QSB__CALL_REFUSE, 0},
+	/* Code in the kernel, and windows into it. */
+	{SYS_bpf, QSB__CALL_REFUSE, 0},
+	{SYS_perf_event_open, QSB__CALL_REFUSE, 0},
+	{SYS_userfaultfd, QSB__CALL_REFUSE, 0},
+	{SYS_init_module, QSB__CALL_REFUSE, 0},
+	{SYS_finit_module, QSB__CALL_REFUSE, 0},
+	{SYS_delete_module, QSB__CALL_REFUSE, 0},
+	{SYS_kexec_load, QSB__CALL_REFUSE, 0},
+	{SYS_kexec_file_load, QSB__CALL_REFUSE, 0},
+	{SYS_kcmp, QSB__CALL_REFUSE, 0},
+	{SYS_lookup_dcookie, QSB__CALL_REFUSE, 0},
+	{SYS_syslog, QSB__CALL_REFUSE, 0},
+	/* Keys are the user's, not the namespace's. */
+	{SYS_add_key, QSB__CALL_REFUSE, 0},
+	{SYS_keyctl, QSB__CALL_REFUSE, 0},
+	{SYS_request_key, QSB__CALL_REFUSE, 0},
+	/* The machine as a whole. */
+	{SYS_reboot, QSB__CALL_REFUSE, 0},
+	{SYS_swapon, QSB__CALL_REFUSE, 0},
+	{SYS_swapoff, QSB__CALL_REFUSE, 0},
+	{SYS_acct, QSB__CALL_REFUSE, 0},
+	{SYS_quotactl, QSB__CALL_REFUSE, 0},
+	{SYS_quotactl_fd, QSB__CALL_REFUSE, 0},
+	{SYS_settimeofday, QSB__CALL_REFUSE, 0},
+	{SYS_clock_settime, QSB__CALL_REFUSE, 0},
+	{SYS_adjtimex, QSB__CALL_REFUSE, 0},
+	{SYS_clock_adjtime, QSB__CALL_REFUSE, 0},
+	{SYS_sethostname, QSB__CALL_REFUSE, 1},
+	{SYS_setdomainname, QSB__CALL_REFUSE, 1},
+	{SYS_vhangup, QSB__CALL_REFUSE, 0},
+	{SYS_nfsservctl, QSB__CALL_REFUSE, 0},
+	{SYS_fanotify_init, QSB__CALL_REFUSE, 0},
+	{SYS_move_pages, QSB__CALL_REFUSE, 0},
+	{SYS_migrate_pages, QSB__CALL_REFUSE, 0},
+	{nr_lsm_set_self_attr, QSB__CALL_REFUSE, 0},
+	/* Memory that no limit of ours sees. */
+	{nr_memfd_secret, QSB__CALL_ABSENT, 0},
+	{SYS_personality, QSB__CALL_PERSONALITY, 0},
+	{SYS_ioctl, QSB__CALL_IOCTL, 0},
+	{SYS_socket, QSB__CALL_SOCKET, 0},
+	{SYS_socketpair, QSB__CALL_SOCKETPAIR, 0},
+	/* A path or an address in memory: the supervisor copies it, judges it and makes the call itself. */
+	{SYS_connect, QSB__CALL_ASK, 0},
+	/* A setuid file in the workspace would serve every other user of this machine. */
+	{SYS_fchmod, QSB__CALL_MODE_1, 0},
+	{SYS_fchmodat, QSB__CALL_MODE_2, 0},
+	{nr_fchmodat2, QSB__CALL_MODE_2, 0},
+	{SYS_mknodat, QSB__CALL_MODE_2, 0},
+	{SYS_openat, QSB__CALL_OPEN_3, 0},
+#ifdef SYS_chmod /* the calls that only older architectures have */
+	{SYS_chmod, QSB__CALL_MODE_1, 0},
+	{SYS_creat, QSB__CALL_MODE_1, 0},
+	{SYS_mknod, QSB__CALL_MODE_1, 0},
+	{SYS_open, QSB__CALL_OPEN_2, 0},
+	{SYS_modify_ldt, QSB__CALL_REFUSE, 0},
+	{SYS_iopl, QSB__CALL_REFUSE, 0},
+	{SYS_ioperm, QSB__CALL_REFUSE, 0},
+	{SYS_uselib, QSB__CALL_REFUSE, 0},
+	{SYS_ustat, QSB__CALL_ABSENT, 0},
+	{SYS_sysfs, QSB__CALL_ABSENT, 0},
+	{SYS__sysctl, QSB__CALL_ABSENT, 0},
+	{SYS_create_module, QSB__CALL_ABSENT, 0},
+	{SYS_get_kernel_syms, QSB__CALL_ABSENT, 0},
+	{SYS_query_module, QSB__CALL_ABSENT, 0},
+	{SYS_vserver, QSB__CALL_ABSENT, 0},
+#endif
+};
+
+const size_t qsb__call_count = sizeof(qsb__calls) / sizeof(qsb__calls[0]);

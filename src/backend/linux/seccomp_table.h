@@ -1,0 +1,34 @@
+/* Which system calls are refused, and how: data for seccomp.c. */
+#ifndef QSB_LINUX_SECCOMP_TABLE_H
+#define QSB_LINUX_SECCOMP_TABLE_H
+
+#include <stddef.h>
+
+enum qsb__call_rule {
+	QSB__CALL_REFUSE,        /* EPERM */
+	QSB__CALL_ABSENT,        /* ENOSYS: programs then take an older way */
+	QSB__CALL_NAMESPACES,    /* clone, unshare: refused with a namespace flag in argument 0 */
+	QSB__CALL_SOCKET,        /* the families and types that stay inside */
+	QSB__CALL_SOCKETPAIR,
+	QSB__CALL_IOCTL,         /* terminal injection and console keys refused */
+	QSB__CALL_PERSONALITY,
+	QSB__CALL_MODE_1,        /* argument 1 is a file mode: no setuid, no setgid */
+	QSB__CALL_MODE_2,
+	QSB__CALL_OPEN_2,        /* flags in argument 1, mode in 2 */
+	QSB__CALL_OPEN_3,        /* flags in argument 2, mode in 3 */
+	QSB__CALL_ASK            /* the supervisor answers */
+};
+
+struct qsb__call {
+	int number;
+	enum qsb__call_rule rule;
+	unsigned char nested;     /* still allowed when the policy allows a sandbox inside */
+};
+
+extern const struct qsb__call qsb__calls[];
+extern const size_t qsb__call_count;
+
+/* The newest system call that was looked at; later ones answer ENOSYS until somebody has. */
+extern const int qsb__call_last;
+
+#endif

@@ -1,0 +1,12 @@
+#ifndef QSB_CORE_UTF8_H
+#define QSB_CORE_UTF8_H
+
+#include <stddef.h>
+
+/* The length of the character that begins at `text` (1 to 4), or 0 when it is not UTF-8. `left` bytes may be read. */
+size_t qsb__utf8_length(const char *text, size_t left);
+
+/* A copy in which every byte that is not part of a UTF-8 character became U+FFFD. The caller frees it. */
+char *qsb__utf8_repair(const char *data, size_t length, size_t *out_length);
+
+#endif

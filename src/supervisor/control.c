@@ -1,0 +1,92 @@
+/* Orders from the caller while the command runs: one JSON object a line. The end of the orders ends the run, since the
+ * caller who would give them is gone. */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "os/readiness.h"
+#include "supervisor/internal.h"
+
+static void resize(struct qsb__supervisor *supervisor, const json_t *size)
+{
+	json_int_t rows = json_integer_value(json_array_get(size, 0));
+	json_int_t columns = json_integer_value(json_array_get(size, 1));
+	int fd = supervisor->request->backend->tty_fd(supervisor->sandbox);
+	struct winsize wanted;
+
+	if (fd < 0 || rows < 1 || rows > 65535 || columns < 1 || columns > 65535)
+		return;
+	memset(&wanted, 0, sizeof(wanted));
+	wanted.ws_row = (unsigned short)rows;
+	wanted.ws_col = (unsigned short)columns;
+	ioctl(fd, TIOCSWINSZ, &wanted);
+}
+
+static void obey(struct qsb__supervisor *supervisor, const char *line, size_t length)
+{
+	json_t *order = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
+	const json_t *number = json_object_get(order, "kill");
+
+	if (json_is_integer(number)) {
+		json_int_t value = json_integer_value(number);
+
+		if (value == SIGKILL)
+			supervisor->request->backend->kill(supervisor->sandbox);
+		else if (value > 0 && value < NSIG)
+			supervisor->request->backend->signal(supervisor->sandbox, (int)value);
+	}
+	if (json_is_array(json_object_get(order, "resize")))
+		resize(supervisor, json_object_get(order, "resize"));
+	json_decref(order);
+}
+
+static void obey_lines(struct qsb__supervisor *supervisor)
+{
+	char *text = supervisor->control_text;
+	char *end;
+
+	while ((end = memchr(text, '\n', supervisor->control_length)) != NULL) {
+		size_t length = (size_t)(end - text);
+
+		obey(supervisor, text, length);
+		supervisor->control_length -= length + 1;
+		memmove(text, end + 1, supervisor->control_length);
+	}
+	/* No order is that long: what came is none. */
+	if (supervisor->control_length == sizeof(supervisor->control_text))
+		supervisor->control_length = 0;
+}
+
+static void ready(uv_poll_t *handle, int status, int events)
+{
+	struct qsb__supervisor *supervisor = handle->data;
+	ssize_t length = read(supervisor->request->control_fd, supervisor->control_text + supervisor->control_length,
+	                      sizeof(supervisor->control_text) - supervisor->control_length);
+
+	if (length < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (length <= 0) {
+		uv_poll_stop(handle);
+		supervisor->request->backend->kill(supervisor->sandbox);
+		return;
+	}
+	supervisor->control_length += (size_t)length;
+	obey_lines(supervisor);
+}
+
+void qsb__control_open(struct qsb__supervisor *supervisor)
+{
+	int watcher;
+
+	if (supervisor->request->control_fd < 0)
+		return;
+	watcher = qsb__readiness_open(supervisor->request->control_fd, false);
+	supervisor->control.data = supervisor;
+	if (watcher >= 0 && uv_poll_init(&supervisor->loop, &supervisor->control, watcher) == 0)
+		uv_poll_start(&supervisor->control, UV_READABLE, ready);
+}

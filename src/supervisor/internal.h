@@ -1,0 +1,100 @@
+/* What the files of the supervisor share: one run in progress. */
+#ifndef QSB_SUPERVISOR_INTERNAL_H
+#define QSB_SUPERVISOR_INTERNAL_H
+
+#include <uv.h>
+
+#include "supervisor/capture.h"
+#include "supervisor/run.h"
+
+enum { QSB__STREAM_BUFFER = 64 * 1024 };
+
+struct qsb__supervisor;
+
+/* One direction of bytes: from a descriptor to the result, to another descriptor, or both. */
+struct qsb__stream {
+	struct qsb__supervisor *supervisor;
+	int from, to;           /* to: -1 = only kept */
+	int from_ready, to_ready; /* what is polled in their place */
+	bool from_pollable, to_pollable, reading, open;
+	uv_poll_t source, sink;
+	uv_idle_t pump;         /* instead of `source`, for a plain file */
+	struct qsb__keeper *keeper; /* NULL = not kept */
+	uint64_t limit, passed; /* of what goes to `to`; 0 = no limit */
+	bool dropped;           /* something was over the limit */
+	char *buffer;
+	size_t length, offset;  /* what `to` did not take yet */
+	void (*ended)(struct qsb__stream *stream);
+};
+
+/* A line of JSON for somebody who may be slow: bounded, never waited for. */
+struct qsb__line_queue {
+	int fd;
+	char *text;
+	size_t length, room;
+	unsigned long left_out;
+	bool polled;
+	uv_poll_t poll;
+};
+
+struct qsb__supervisor {
+	const struct qsb__run_request *request;
+	struct qsb__result *result;
+	struct qsb__sandbox *sandbox;
+	struct qsb__launch launch;
+	uv_loop_t loop;
+
+	uv_poll_t status, calls, signals, control, terminal_in;
+	bool calls_polled;
+	uv_timer_t timeout, grace, watch;
+	int signals_fd;
+	bool shares_terminal;   /* the command is in our session: the terminal's signals reach it by themselves */
+
+	struct qsb__outcome outcome;
+	bool ended;             /* outcome is valid */
+	bool started;
+
+	struct qsb__stream out, err, in; /* `in` and `out` carry a pseudo-terminal's bytes, too */
+	struct qsb__keeper kept_out, kept_err;
+	int pipes[2][2];
+	bool terminal_raw;
+
+	uint64_t start_ns;
+	uint64_t disk_free_at_start;
+	struct qsb__line_queue events;
+	char control_text[4096];
+	size_t control_length;
+};
+
+/* streams.c */
+int qsb__stream_start(struct qsb__stream *stream, struct qsb__supervisor *supervisor, int from, int to);
+/* Takes what is there without waiting: the writers are dead. */
+void qsb__stream_drain(struct qsb__stream *stream);
+void qsb__stream_stop(struct qsb__stream *stream);
+
+/* terminal.c: --tty */
+void qsb__terminal_begin(struct qsb__supervisor *supervisor);
+void qsb__terminal_attach(struct qsb__supervisor *supervisor, int fd);
+void qsb__terminal_resize(struct qsb__supervisor *supervisor);
+void qsb__terminal_end(struct qsb__supervisor *supervisor);
+
+/* watch.c */
+void qsb__watch_start(struct qsb__supervisor *supervisor);
+void qsb__watch_settle(struct qsb__supervisor *supervisor);
+
+/* events.c */
+void qsb__events_open(struct qsb__supervisor *supervisor);
+void qsb__events_started(struct qsb__supervisor *supervisor);
+void qsb__events_denial(struct qsb__supervisor *supervisor, const struct qsb__denial *denial);
+void qsb__events_ended(struct qsb__supervisor *supervisor);
+void qsb__events_close(struct qsb__supervisor *supervisor);
+
+/* control.c */
+void qsb__control_open(struct qsb__supervisor *supervisor);
+
+/* denials.c: one for a kind, operation and target; further ones are counted. */
+void qsb__deny(struct qsb__supervisor *supervisor, const struct qsb__denial *denial);
+void qsb__deny_limit(struct qsb__supervisor *supervisor, const char *operation, const char *rule,
+                     const char *suggestion);
+
+#endif

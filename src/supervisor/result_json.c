@@ -1,0 +1,186 @@
+/* The result as JSON: the fields that callers read. */
+#include "supervisor/result_json.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/cleanup.h"
+#include "core/utf8.h"
+
+const char *const qsb__limit_names[9] = {"memory", "cpus", "timeout", "processes", "openFiles", "output", "tmpSize",
+	"fileSize", "diskReserve"};
+
+/* Any bytes as a JSON string: what is not UTF-8 becomes U+FFFD. */
+static json_t *text_json(const char *data, size_t length)
+{
+	QSB_CLEANUP_FREE char *clean = NULL;
+	size_t clean_length;
+
+	if (length == 0)
+		return json_string("");
+	clean = qsb__utf8_repair(data, length, &clean_length);
+	return clean ? json_stringn_nocheck(clean, clean_length) : NULL;
+}
+
+static json_t *string_json(const char *text)
+{
+	return text_json(text, strlen(text));
+}
+
+static json_t *time_json(int64_t milliseconds)
+{
+	time_t seconds = (time_t)(milliseconds / 1000);
+	char date[32], text[64];
+	struct tm parts;
+
+	gmtime_r(&seconds, &parts);
+	strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", &parts);
+	snprintf(text, sizeof(text), "%s.%03dZ", date, (int)(milliseconds % 1000));
+	return json_string(text);
+}
+
+json_t *qsb__denial_to_json(const struct qsb__denial *denial)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "kind", json_string(denial->kind));
+	json_object_set_new(json, "operation", json_string(denial->operation));
+	json_object_set_new(json, "target", string_json(denial->target));
+	json_object_set_new(json, "rule", json_string(denial->rule));
+	json_object_set_new(json, "pid", denial->pid ? json_integer(denial->pid) : json_null());
+	json_object_set_new(json, "process", denial->process[0] ? string_json(denial->process) : json_null());
+	json_object_set_new(json, "time", time_json(denial->time_ms));
+	json_object_set_new(json, "suggestion", json_string(denial->suggestion));
+	json_object_set_new(json, "count", json_integer(denial->count));
+	return json;
+}
+
+static json_t *denials_json(const struct qsb__result *result)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < result->denial_count; i++)
+		json_array_append_new(list, qsb__denial_to_json(&result->denials[i]));
+	return list;
+}
+
+static json_t *usage_json(const struct qsb__result *result)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "userMs", json_integer((json_int_t)result->user_ms));
+	json_object_set_new(json, "sysMs", json_integer((json_int_t)result->system_ms));
+	json_object_set_new(json, "maxRssBytes", json_integer((json_int_t)result->max_rss_bytes));
+	json_object_set_new(json, "processes", json_integer((json_int_t)result->processes));
+	return json;
+}
+
+static json_t *enforced_json(const struct qsb__result *result)
+{
+	json_t *json = json_object();
+
+	for (const char *const *name = qsb__restriction_names; *name; name++) {
+		const char *held = result->backend->enforces(result->plan, *name);
+
+		json_object_set_new(json, *name, strcmp(held, "yes") == 0  ? json_true()
+		                                 : strcmp(held, "no") == 0 ? json_false()
+		                                                           : json_string(held));
+	}
+	return json;
+}
+
+static json_t *gaps_json(const struct qsb__plan *plan)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < plan->gap_count; i++) {
+		json_t *gap = json_object();
+
+		json_object_set_new(gap, "what", string_json(plan->gaps[i].what));
+		json_object_set_new(gap, "rule", string_json(plan->gaps[i].rule));
+		json_array_append_new(list, gap);
+	}
+	return list;
+}
+
+static json_t *sandbox_json(const struct qsb__result *result)
+{
+	json_t *json = json_object();
+	json_t *limits = json_object();
+
+	json_object_set_new(json, "backend", json_string(result->backend->name));
+	json_object_set_new(json, "enforced", enforced_json(result));
+	for (size_t i = 0; i < sizeof(qsb__limit_names) / sizeof(qsb__limit_names[0]); i++)
+		json_object_set_new(limits, qsb__limit_names[i], json_string(result->limit_by[i]));
+	json_object_set_new(json, "limitsBy", limits);
+	json_object_set_new(json, "notEnforced", gaps_json(result->plan));
+	return json;
+}
+
+/* "SIGKILL"; a real-time signal as its number. */
+static json_t *signal_json(int number)
+{
+	const char *name = number ? sigabbrev_np(number) : NULL;
+	char text[32];
+
+	if (!number)
+		return json_null();
+	if (name)
+		snprintf(text, sizeof(text), "SIG%s", name);
+	else
+		snprintf(text, sizeof(text), "%d", number);
+	return json_string(text);
+}
+
+char *qsb__result_json(const struct qsb__result *result)
+{
+	json_t *json = json_object();
+	json_t *truncated = json_object();
+	char *text;
+
+	json_object_set_new(json, "exitCode", json_integer(result->exit_code));
+	json_object_set_new(json, "signal", signal_json(result->signal));
+	json_object_set_new(json, "stdout", text_json(result->out.data, result->out.length));
+	json_object_set_new(json, "stderr", text_json(result->err.data, result->err.length));
+	json_object_set_new(json, "timedOut", json_boolean(result->timed_out));
+	json_object_set_new(json, "outOfMemory", json_boolean(result->out_of_memory));
+	json_object_set_new(truncated, "stdout", json_boolean(result->out.truncated));
+	json_object_set_new(truncated, "stderr", json_boolean(result->err.truncated));
+	json_object_set_new(json, "truncated", truncated);
+	json_object_set_new(json, "durationMs", json_integer((json_int_t)result->duration_ms));
+	json_object_set_new(json, "usage", usage_json(result));
+	json_object_set_new(json, "denials", denials_json(result));
+	json_object_set_new(json, "denialsLeftOut", json_integer((json_int_t)result->denials_left_out));
+	json_object_set_new(json, "sandbox", sandbox_json(result));
+	text = json_dumps(json, JSON_COMPACT);
+	json_decref(json);
+	return text;
+}
+
+static const char *code_name(int code)
+{
+	static const char *const names[] = {"", "memory", "os", "invalid", "range", "unknown", "not-found", "unsupported",
+		"denied", "protocol", "state"};
+
+	return -code > 0 && (size_t)-code < sizeof(names) / sizeof(names[0]) ? names[-code] : "unknown";
+}
+
+char *qsb__failure_json(const struct qsb_error *err)
+{
+	json_t *json = json_object();
+	json_t *error = json_object();
+	char *text;
+
+	json_object_set_new(error, "code", json_string(code_name(err->code)));
+	json_object_set_new(error, "errno", err->os_code ? json_integer(err->os_code) : json_null());
+	json_object_set_new(error, "where", string_json(err->where));
+	json_object_set_new(error, "message", string_json(err->message));
+	json_object_set_new(json, "exitCode", json_integer(QSB__EXIT_SANDBOX));
+	json_object_set_new(json, "error", error);
+	text = json_dumps(json, JSON_COMPACT);
+	json_decref(json);
+	return text;
+}

@@ -1,0 +1,376 @@
+/* One run from launch to result. */
+#include "supervisor/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/cleanup.h"
+#include "core/error.h"
+#include "os/signals.h"
+#include "supervisor/internal.h"
+
+/* How long a command that was asked to end may take before its tree is killed. */
+enum { GRACE_MS = 5000 };
+
+static const int forwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, 0};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+static void end_loop(struct qsb__supervisor *supervisor)
+{
+	supervisor->ended = true;
+	uv_stop(&supervisor->loop);
+}
+
+static void kill_tree(struct qsb__supervisor *supervisor)
+{
+	supervisor->request->backend->kill(supervisor->sandbox);
+}
+
+/* ---- what may happen while the command runs ---- */
+
+static void timed_out(uv_timer_t *timer)
+{
+	struct qsb__supervisor *supervisor = timer->data;
+
+	supervisor->result->timed_out = true;
+	qsb__deny_limit(supervisor, "timeout", "/limits/timeout", "--timeout SECONDS");
+	kill_tree(supervisor);
+}
+
+static void grace_over(uv_timer_t *timer)
+{
+	kill_tree(timer->data);
+}
+
+static void calls_ready(uv_poll_t *handle, int status, int events)
+{
+	struct qsb__supervisor *supervisor = handle->data;
+	const struct qsb__backend *backend = supervisor->request->backend;
+
+	backend->serve_calls(supervisor->sandbox);
+	if (backend->calls_fd(supervisor->sandbox) < 0)
+		uv_poll_stop(handle);
+}
+
+/* The command runs: its calls can be answered, its terminal can be connected. */
+static void begin_serving(struct qsb__supervisor *supervisor)
+{
+	const struct qsb__backend *backend = supervisor->request->backend;
+	int calls = backend->calls_fd(supervisor->sandbox);
+	int terminal = backend->tty_fd(supervisor->sandbox);
+
+	if (calls >= 0 && !supervisor->calls_polled) {
+		supervisor->calls.data = supervisor;
+		supervisor->calls_polled = uv_poll_init(&supervisor->loop, &supervisor->calls, calls) == 0 &&
+		                           uv_poll_start(&supervisor->calls, UV_READABLE | UV_DISCONNECT, calls_ready) == 0;
+		/* Nobody would answer: the command would hang in its first connect. */
+		if (!supervisor->calls_polled)
+			kill_tree(supervisor);
+	}
+	if (terminal >= 0)
+		qsb__terminal_attach(supervisor, terminal);
+	if (!supervisor->started && calls >= 0) {
+		supervisor->started = true;
+		qsb__events_started(supervisor);
+	}
+}
+
+static void status_ready(uv_poll_t *handle, int status, int events)
+{
+	struct qsb__supervisor *supervisor = handle->data;
+	struct qsb_error err;
+	int code = supervisor->request->backend->read_status(supervisor->sandbox, &supervisor->outcome, &err);
+
+	if (code == 0) {
+		begin_serving(supervisor);
+		return;
+	}
+	if (code < 0) {
+		supervisor->outcome.end = QSB__END_FAILED;
+		supervisor->outcome.error = err;
+	}
+	end_loop(supervisor);
+}
+
+static void forward(struct qsb__supervisor *supervisor, const struct qsb__signal *signal)
+{
+	bool ends = signal->number == SIGTERM || signal->number == SIGHUP || signal->number == SIGINT ||
+	            signal->number == SIGQUIT;
+
+	/* A key of the terminal we share reached the command as well: it decides what that means. */
+	if (signal->from_terminal && supervisor->shares_terminal)
+		return;
+	if (supervisor->request->backend->signal(supervisor->sandbox, signal->number) != 0 && ends)
+		kill_tree(supervisor);
+	if (!ends)
+		return;
+	/* Asked twice, or not obeyed in time. */
+	if (uv_is_active((uv_handle_t *)&supervisor->grace))
+		kill_tree(supervisor);
+	else
+		uv_timer_start(&supervisor->grace, grace_over, GRACE_MS, 0);
+}
+
+static void signals_ready(uv_poll_t *handle, int status, int events)
+{
+	struct qsb__supervisor *supervisor = handle->data;
+	struct qsb__signal signal;
+
+	while (qsb__signals_read(supervisor->signals_fd, &signal)) {
+		if (signal.number != SIGWINCH)
+			forward(supervisor, &signal);
+		else if (supervisor->request->tty)
+			qsb__terminal_resize(supervisor);
+	}
+}
+
+/* ---- before ---- */
+
+static bool any_terminal(void)
+{
+	return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
+}
+
+/* Output goes through us only when somebody wants it kept or bounded: else the command has the caller's own streams. */
+static bool is_relayed(const struct qsb__supervisor *supervisor)
+{
+	const struct qsb__run_request *request = supervisor->request;
+
+	return !request->tty && (request->capture || (request->plan->output_asked && request->plan->output_bytes > 0));
+}
+
+static int make_pipes(struct qsb__supervisor *supervisor, struct qsb_error *err)
+{
+	for (int i = 0; i < 2; i++) {
+		if (pipe2(supervisor->pipes[i], O_CLOEXEC) != 0)
+			return qsb__fail_os(err, errno, "streams", "cannot make a pipe");
+		supervisor->launch.stdio[1 + i] = supervisor->pipes[i][1];
+	}
+	return 0;
+}
+
+static int relay(struct qsb__supervisor *supervisor, struct qsb_error *err)
+{
+	const struct qsb__run_request *request = supervisor->request;
+	struct qsb__stream *streams[] = {&supervisor->out, &supervisor->err};
+	struct qsb__keeper *keepers[] = {&supervisor->kept_out, &supervisor->kept_err};
+
+	for (int i = 0; i < 2; i++) {
+		streams[i]->keeper = request->capture ? keepers[i] : NULL;
+		streams[i]->limit = request->capture ? 0 : request->plan->output_bytes;
+		close(qsb__take_fd(&supervisor->pipes[i][1]));
+		if (qsb__stream_start(streams[i], supervisor, supervisor->pipes[i][0], request->capture ? -1 : 1 + i) != 0)
+			return qsb__fail_memory(err, "streams");
+	}
+	return 0;
+}
+
+static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
+{
+	const struct qsb__run_request *request = supervisor->request;
+	struct qsb__launch *launch = &supervisor->launch;
+
+	supervisor->signals_fd = qsb__signals_open(forwarded);
+	if (supervisor->signals_fd < 0)
+		return qsb__fail_os(err, -supervisor->signals_fd, "signals", "cannot take the signals");
+	launch->argv = request->argv;
+	launch->pass_fds = request->pass_fds;
+	launch->pass_count = request->pass_count;
+	launch->tty = request->tty;
+	launch->new_session = !request->tty && !any_terminal();
+	supervisor->shares_terminal = !launch->new_session && !request->tty;
+	for (int i = 0; i < 3; i++)
+		launch->stdio[i] = i;
+	qsb__keeper_init(&supervisor->kept_out, request->plan->output_bytes);
+	qsb__keeper_init(&supervisor->kept_err, request->plan->output_bytes);
+	if (request->tty)
+		qsb__terminal_begin(supervisor);
+	return is_relayed(supervisor) ? make_pipes(supervisor, err) : 0;
+}
+
+static int poll_handle(struct qsb__supervisor *supervisor, uv_poll_t *handle, int fd, uv_poll_cb ready)
+{
+	handle->data = supervisor;
+	return uv_poll_init(&supervisor->loop, handle, fd) == 0 && uv_poll_start(handle, UV_READABLE, ready) == 0 ? 0 : -1;
+}
+
+static int watch_over(struct qsb__supervisor *supervisor, struct qsb_error *err)
+{
+	const struct qsb__plan *plan = supervisor->request->plan;
+
+	if (poll_handle(supervisor, &supervisor->status, supervisor->request->backend->status_fd(supervisor->sandbox),
+	                status_ready) != 0 ||
+	    poll_handle(supervisor, &supervisor->signals, supervisor->signals_fd, signals_ready) != 0)
+		return qsb__fail(err, QSB_E_OS, "launch", "cannot set up the event loop");
+	uv_timer_init(&supervisor->loop, &supervisor->timeout);
+	uv_timer_init(&supervisor->loop, &supervisor->grace);
+	supervisor->timeout.data = supervisor->grace.data = supervisor;
+	if (plan->timeout_ms)
+		uv_timer_start(&supervisor->timeout, timed_out, plan->timeout_ms, 0);
+	qsb__events_open(supervisor);
+	qsb__control_open(supervisor);
+	qsb__watch_start(supervisor);
+	return is_relayed(supervisor) ? relay(supervisor, err) : 0;
+}
+
+/* ---- after ---- */
+
+static void note_limits(struct qsb__supervisor *supervisor)
+{
+	const struct qsb__plan *plan = supervisor->request->plan;
+	const struct qsb__backend *backend = supervisor->request->backend;
+
+	for (size_t i = 0; i < sizeof(qsb__limit_names) / sizeof(qsb__limit_names[0]); i++) {
+		const char *name = qsb__limit_names[i];
+		const char *by = backend->limit_by(supervisor->sandbox, name);
+
+		if (!by && strcmp(name, "timeout") == 0)
+			by = plan->timeout_ms ? "supervisor" : "none";
+		else if (!by && strcmp(name, "diskReserve") == 0)
+			by = plan->disk_reserve_bytes ? "watch" : "none";
+		else if (!by && strcmp(name, "output") == 0)
+			by = !plan->output_bytes || !(is_relayed(supervisor) || supervisor->request->capture) ? "none" : "supervisor";
+		snprintf(supervisor->result->limit_by[i], sizeof(supervisor->result->limit_by[i]), "%s", by ? by : "none");
+	}
+}
+
+static void note_outcome(struct qsb__supervisor *supervisor)
+{
+	const struct qsb__outcome *outcome = &supervisor->outcome;
+	struct qsb__result *result = supervisor->result;
+	int status = outcome->wait_status;
+
+	result->user_ms = outcome->user_us / 1000;
+	result->system_ms = outcome->system_us / 1000;
+	result->max_rss_bytes = outcome->max_rss_bytes;
+	if (outcome->end == QSB__END_NOT_FOUND) {
+		result->exec_errno = outcome->os_error;
+		result->exit_code = outcome->os_error == ENOENT ? QSB__EXIT_NOT_FOUND : QSB__EXIT_NOT_EXECUTABLE;
+	} else if (outcome->end == QSB__END_EXITED && WIFEXITED(status)) {
+		result->exit_code = WEXITSTATUS(status);
+	} else {
+		result->signal = outcome->end == QSB__END_EXITED ? WTERMSIG(status) : SIGKILL;
+		result->exit_code = 128 + result->signal;
+	}
+	if (result->timed_out)
+		result->exit_code = QSB__EXIT_TIMEOUT;
+}
+
+static void note_output(struct qsb__supervisor *supervisor)
+{
+	struct qsb__result *result = supervisor->result;
+
+	qsb__stream_drain(&supervisor->out);
+	qsb__stream_drain(&supervisor->err);
+	result->out.truncated = supervisor->out.dropped;
+	result->err.truncated = supervisor->err.dropped;
+	if (supervisor->request->capture) {
+		qsb__keeper_take(&supervisor->kept_out, &result->out);
+		qsb__keeper_take(&supervisor->kept_err, &result->err);
+	}
+}
+
+static void tear_down(struct qsb__supervisor *supervisor)
+{
+	qsb__terminal_end(supervisor);
+	qsb__stream_stop(&supervisor->out);
+	qsb__stream_stop(&supervisor->err);
+	qsb__stream_stop(&supervisor->in);
+	qsb__events_close(supervisor);
+	supervisor->request->backend->release(supervisor->sandbox);
+	for (int i = 0; i < 4; i++)
+		if (supervisor->pipes[i / 2][i % 2] >= 0)
+			close(supervisor->pipes[i / 2][i % 2]);
+	qsb__signals_close(supervisor->signals_fd);
+}
+
+/* A restriction was lost, or never held: whatever the command did until then, this is not its result. */
+static int judge_end(const struct qsb__supervisor *supervisor, struct qsb_error *err)
+{
+	const struct qsb__outcome *outcome = &supervisor->outcome;
+
+	if (outcome->end == QSB__END_FAILED) {
+		if (err)
+			*err = outcome->error;
+		return outcome->error.code;
+	}
+	if (outcome->end == QSB__END_LOST && !supervisor->started && !supervisor->result->timed_out)
+		return qsb__fail(err, QSB_E_OS, "launch", "the sandbox's first process was killed before the command began");
+	return 0;
+}
+
+static int run_loop(struct qsb__supervisor *supervisor, struct qsb_error *err)
+{
+	const struct qsb__backend *backend = supervisor->request->backend;
+	int code = backend->prepare(&supervisor->sandbox, supervisor->request->plan, err);
+
+	supervisor->start_ns = now_ns();
+	if (code == 0)
+		code = backend->start(supervisor->sandbox, &supervisor->launch, err);
+	if (code == 0)
+		code = watch_over(supervisor, err);
+	if (code != 0)
+		return code;
+	while (!supervisor->ended)
+		uv_run(&supervisor->loop, UV_RUN_DEFAULT);
+	if (supervisor->outcome.end == QSB__END_LOST)
+		backend->wait_dead(supervisor->sandbox);
+	supervisor->result->duration_ms = (now_ns() - supervisor->start_ns) / 1000000U;
+	return judge_end(supervisor, err);
+}
+
+int qsb__run(const struct qsb__run_request *request, struct qsb__result *result, struct qsb_error *err)
+{
+	struct qsb__supervisor *supervisor = calloc(1, sizeof(*supervisor));
+	int code;
+
+	if (!supervisor)
+		return qsb__fail_memory(err, "launch");
+	memset(result, 0, sizeof(*result));
+	result->backend = request->backend;
+	result->plan = request->plan;
+	supervisor->request = request;
+	supervisor->result = result;
+	supervisor->events.fd = supervisor->signals_fd = -1;
+	memset(supervisor->pipes, -1, sizeof(supervisor->pipes));
+	if (uv_loop_init(&supervisor->loop) != 0) {
+		free(supervisor);
+		return qsb__fail_memory(err, "launch");
+	}
+	code = set_up(supervisor, err);
+	if (code == 0)
+		code = run_loop(supervisor, err);
+	if (code == 0) {
+		note_output(supervisor);
+		note_outcome(supervisor);
+		note_limits(supervisor);
+		qsb__watch_settle(supervisor);
+		qsb__events_ended(supervisor);
+	}
+	tear_down(supervisor);
+	free(supervisor);
+	return code;
+}
+
+void qsb__result_clear(struct qsb__result *result)
+{
+	free(result->out.data);
+	free(result->err.data);
+	free(result->denials);
+	memset(result, 0, sizeof(*result));
+}
