@@ -67,7 +67,8 @@ class Place:
 
     def popen(self, argv, **keywords):
         keywords.setdefault('cwd', self.workspace)
-        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, env=self.environment, **self.user.identity(), **keywords)
+        keywords.update(self.user.identity())
+        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, env=self.environment, **keywords)
 
     def check(self, argv):
         """Runs once; Broken with what it said when it does not exit with 0."""

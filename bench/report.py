@@ -53,7 +53,8 @@ def show_section(section):
         if 'medianUs' in row:
             line += ''.join(f'{row[key] / 1000:9.2f}' for key in ('p10Us', 'medianUs', 'p90Us'))
         elif 'value' in row:
-            line += f'{row["value"]:9,.0f} {row["unit"]}' if row['unit'] == '/s' else f'{row["value"]:9.2f} {row["unit"]}'
+            digits = 0 if row['unit'] == '/s' else 2
+            line += f'{row["value"]:9,.{digits}f} {row["unit"]}'
         rest = [text for text in (ratio_text(row.get('ratios', {})), row.get('note', '')) if text]
         print((line + '  ' + '; '.join(rest)).rstrip(), flush=True)
 

@@ -59,7 +59,8 @@ class Sections:
                 self.must_hold(policy, paths[count])
         times = self.place.latency(100, commands)
         for kind in ('rules', 'matches'):
-            self.reached[kind] = times[f'{OURS}, {RULES[-1]} {kind}'].median / times[f'{OURS}, {RULES[0]} {kind}'].median
+            few, many = (times[f'{OURS}, {count} {kind}'].median for count in (RULES[0], RULES[-1]))
+            self.reached[kind] = many / few
         rows = time_rows(times, (f'{OURS}, {RULES[0]} rules', f'{OURS}, {RULES[0]} matches'))
         rows += self.bubblewrap_rules(paths)
         shutil.rmtree(folder)
@@ -176,7 +177,7 @@ class Sections:
             for contender, argv in contenders.items():
                 got = self.place.ask_core('reap', name, 700, *argv)
                 if got['held'] != HERD or got['alive']:
-                    raise Broken(f'{contender}: {got["held"]} of {HERD} processes were seen, {got["alive"]} outlived it')
+                    raise Broken(f'{contender}: {got["held"]} of {HERD} processes seen, {got["alive"]} outlived it')
                 late[contender].append(got['dead'] - 1000000)
                 time.sleep(0.1)
         os.unlink(herd)
@@ -222,9 +223,11 @@ def project(folder):
         with open(os.path.join(folder, name + '.c'), 'w', encoding='ascii') as file:
             file.write('#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n\n')
             for number in range(3):
-                file.write(f'int {name}_{number}(const char *text, int times)\n{{\n\tchar buffer[256];\n\tint sum = 0;\n'
-                           f'\tfor (int i = 0; i < times; i++) {{\n\t\tsnprintf(buffer, sizeof(buffer), "%s %d", text, i);\n'
-                           f'\t\tsum += (int)strlen(buffer) * {number + 1} + atoi(buffer);\n\t}}\n\treturn sum;\n}}\n\n')
+                file.write(f'int {name}_{number}(const char *text, int times)\n'
+                           '{\n\tchar buffer[256];\n\tint sum = 0;\n\tfor (int i = 0; i < times; i++) {\n'
+                           '\t\tsnprintf(buffer, sizeof(buffer), "%s %d", text, i);\n'
+                           f'\t\tsum += (int)strlen(buffer) * {number + 1} + atoi(buffer);\n'
+                           '\t}\n\treturn sum;\n}\n\n')
     with open(os.path.join(folder, 'main.c'), 'w', encoding='ascii') as file:
         file.write('int main(void)\n{\n\treturn 0;\n}\n')
     with open(os.path.join(folder, 'Makefile'), 'w', encoding='ascii') as file:

@@ -38,12 +38,13 @@ class Tools:
     def bubblewrap(self, argv, options=()):
         """What a careful person would write by hand: every namespace, the whole system read-only, the same folders of
         its own. It filters no system calls, hides no secrets and limits nothing, which only makes it faster."""
-        return ['bwrap', '--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev',
-                '--tmpfs', '/tmp', '--bind', self.place.workspace, self.place.workspace, *options, '--', *argv]
+        workspace = self.place.workspace
+        return ['bwrap', '--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--proc', '/proc',
+                '--dev', '/dev', '--tmpfs', '/tmp', '--bind', workspace, workspace, *options, '--', *argv]
 
     def _look_for_peers(self, peers):
         srt = os.path.join(peers, 'node_modules', '.bin', 'srt')
-        codex = glob.glob(os.path.join(peers, 'node_modules', '@openai', 'codex-linux-*', 'vendor', '*', 'bin', 'codex'))
+        codex = glob.glob(os.path.join(peers, 'node_modules/@openai/codex-linux-*/vendor/*/bin/codex'))
         if os.path.exists(srt):
             settings = os.path.join(self.place.scratch, 'srt.json')
             with open(settings, 'w', encoding='utf-8') as file:

@@ -15,6 +15,26 @@ def bold(text, colour):
     return f'\033[{colour}m{text}\033[0m' if os.isatty(1) and 'NO_COLOR' not in os.environ else text
 
 
+class Progress:
+    """Says that a long runner is alive: in place on a terminal, now and then elsewhere."""
+    EVERY = 60  # seconds, where lines stay
+
+    def __init__(self, title):
+        self.title, self.live = title, os.isatty(1)
+        self.next = time.monotonic() + (0.5 if self.live else self.EVERY)
+
+    def tick(self, seen, planned):
+        if time.monotonic() < self.next:
+            return
+        text = f'{self.title}: {seen}{f" of {planned}" if planned else ""}'
+        print(f'\r\033[K{text[:110]}' if self.live else f'  … {text}', end='' if self.live else '\n', flush=True)
+        self.next = time.monotonic() + (0.2 if self.live else self.EVERY)
+
+    def clear(self):
+        if self.live:
+            print('\r\033[K', end='', flush=True)
+
+
 class Report:
     """What one runner said."""
 
@@ -48,10 +68,12 @@ class Report:
     def _lines(self, process, deadline):
         """Feeds lines until the end of the stream. False = the time is over."""
         rest = b''
+        progress = Progress(self.title)
         descriptor = process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
             selector.register(descriptor, selectors.EVENT_READ)
             while time.monotonic() < deadline:
+                progress.tick(self.seen, self.planned)
                 # A runner that has ended is done, even when something it left behind still holds the pipe.
                 if not selector.select(0.2):
                     if process.poll() is not None:
@@ -64,7 +86,9 @@ class Report:
                 for line in lines:
                     self.line(line.decode('utf-8', 'replace').rstrip('\r'))
             else:
+                progress.clear()
                 return False
+        progress.clear()
         if rest:
             self.line(rest.decode('utf-8', 'replace'))
         return True
