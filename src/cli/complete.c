@@ -56,6 +56,9 @@ static const char bash_start[] =
 	"_qiming_sandbox() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} subcommand=${COMP_WORDS[1]} i\n"
 	"\tCOMPREPLY=()\n"
+	/* Readline makes three words of --name=value. */
+	"\tif [ \"$cur\" = = ]; then cur=''; elif [ \"$previous\" = = ]; then previous=${COMP_WORDS[COMP_CWORD-2]}; "
+	"fi\n"
 	"\tif [ \"$COMP_CWORD\" = 1 ]; then\n";
 
 /* Where the command of `run` begins, completion is that of the command itself. */
@@ -64,7 +67,7 @@ static const char bash_command_start[] = "\t\tfor ((i = 2; i < COMP_CWORD; i++))
 					 "\t\t\t--) i=$((i + 1)); break ;;\n"
 					 "\t\t\t";
 
-static const char bash_command_end[] = ") i=$((i + 1)) ;;\n"
+static const char bash_command_end[] = ") i=$((i + 1)); [ \"${COMP_WORDS[i]-}\" != = ] || i=$((i + 1)) ;;\n"
 				       "\t\t\t-*|=) ;;\n"
 				       "\t\t\t*) break ;;\n"
 				       "\t\t\tesac\n"

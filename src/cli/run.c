@@ -169,7 +169,7 @@ static int close_leaked_descriptors(const struct descriptors *descriptors, struc
 /* The command's arguments: pointers into argv and to constants. */
 static int read_command(char ***out, const struct qsb__invocation *invocation, struct qsb_error *err)
 {
-	static char shell[] = "/bin/sh", flag[] = "-c";
+	static char shell[] = "/bin/sh", flag[] = "-c", end[] = "--";
 	const char *text = qsb__invocation_value(invocation, QSB__OPT_COMMAND);
 	size_t used = 0;
 	char **words;
@@ -177,12 +177,13 @@ static int read_command(char ***out, const struct qsb__invocation *invocation, s
 	if (!text && invocation->operand_count == 0)
 		return qsb__fail(err, QSB_E_INVALID, "command",
 				 "there is no command to run: give COMMAND or -c STRING");
-	words = calloc(invocation->operand_count + 4, sizeof(*words));
+	words = calloc(invocation->operand_count + 5, sizeof(*words));
 	if (!words)
 		return qsb__fail_memory(err, "command");
 	if (text) {
 		words[used++] = shell;
 		words[used++] = flag;
+		words[used++] = end; /* the text may begin with a dash */
 		words[used++] = (char *)(uintptr_t)text;
 	}
 	memcpy(words + used, invocation->operands, invocation->operand_count * sizeof(*words));
