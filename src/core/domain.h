@@ -6,7 +6,8 @@
 
 /*
  * "example.com", "*.example.com" (its subdomains only), "*", each with an optional ":port"; an address ("192.0.2.1",
- * "2001:db8::1", "[2001:db8::1]:443") or a range ("192.0.2.0/24"). 0, or QSB_E_INVALID with the right spelling in `why`.
+ * "2001:db8::1", "[2001:db8::1]:443") or a range ("192.0.2.0/24", "192.0.2.0/24:443", "[2001:db8::/32]:443").
+ * 0, or QSB_E_INVALID with the right spelling in `why`.
  */
 int qsb__domain_check(const char *text, char *why, size_t why_size);
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/utf8.h"
+
 bool qsb__glob_is_pattern(const char *text)
 {
 	return strpbrk(text, "*?[") != NULL;
@@ -16,20 +18,14 @@ static unsigned char lower(unsigned char byte, bool fold)
 /* The length of the UTF-8 character at `text`, 1 where the bytes are not one; never beyond `end`. */
 static size_t character(const char *text, const char *end, unsigned long *value)
 {
-	unsigned char lead = (unsigned char)text[0];
-	size_t size = lead >= 0xF0 && lead < 0xF8 ? 4 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xC2 && lead < 0xE0 ? 2 : 1;
+	size_t size = qsb__utf8_length(text, (size_t)(end - text));
 
-	*value = lead;
-	if (size == 1 || size > (size_t)(end - text))
+	*value = (unsigned char)*text;
+	if (size < 2)
 		return 1;
-	*value = lead & (0xFFU >> (size + 1));
-	for (size_t i = 1; i < size; i++) {
-		if (((unsigned char)text[i] & 0xC0) != 0x80) {
-			*value = lead;
-			return 1;
-		}
+	*value &= 0xFFUL >> (size + 1);
+	for (size_t i = 1; i < size; i++)
 		*value = *value << 6 | ((unsigned char)text[i] & 0x3FU);
-	}
 	return size;
 }
 

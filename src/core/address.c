@@ -1,0 +1,199 @@
+#include "core/address.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int digit_value(char byte)
+{
+	if (byte >= '0' && byte <= '9')
+		return byte - '0';
+	byte |= 0x20;
+	return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : 99;
+}
+
+/* The dotted form alone: other readers differ about leading zeros, so there are none. */
+static bool parse_dotted(const char *text, const char *end, uint8_t *out)
+{
+	for (int part = 0; part < 4; part++) {
+		const char *start = text;
+		unsigned value = 0;
+
+		while (text < end && digit_value(*text) < 10 && text - start < 3)
+			value = value * 10 + (unsigned)digit_value(*text++);
+		if (text == start || value > 255 || (*start == '0' && text - start > 1))
+			return false;
+		out[part] = (uint8_t)value;
+		if (part < 3 && (text == end || *text++ != '.'))
+			return false;
+	}
+	return text == end;
+}
+
+/* One group of up to four hexadecimal digits. */
+static bool parse_group(const char **text, const char *end, uint8_t *out)
+{
+	const char *start = *text;
+	unsigned value = 0;
+
+	while (*text < end && digit_value(**text) < 16 && *text - start < 4)
+		value = value * 16 + (unsigned)digit_value(*(*text)++);
+	out[0] = (uint8_t)(value >> 8);
+	out[1] = (uint8_t)value;
+	return *text > start;
+}
+
+static bool parse_colons(const char *text, const char *end, uint8_t *out)
+{
+	size_t used = 0, gap = 0;
+	bool has_gap = false;
+
+	memset(out, 0, 16);
+	if (end - text >= 2 && text[0] == ':' && text[1] == ':') {
+		has_gap = true;
+		text += 2;
+	}
+	while (text < end) {
+		const char *stop = memchr(text, ':', (size_t)(end - text));
+
+		if (!stop && memchr(text, '.', (size_t)(end - text))) {
+			if (used > 12 || !parse_dotted(text, end, out + used))
+				return false;
+			used += 4;
+			break;
+		}
+		if (used > 14 || !parse_group(&text, end, out + used))
+			return false;
+		used += 2;
+		if (text == end)
+			break;
+		if (*text++ != ':' || text == end)
+			return false;
+		if (*text == ':') {
+			if (has_gap)
+				return false;
+			has_gap = true;
+			gap = used;
+			text++;
+		}
+	}
+	if (has_gap ? used > 14 : used != 16)
+		return false;
+	if (has_gap) {
+		memmove(out + 16 - (used - gap), out + gap, used - gap);
+		memset(out + gap, 0, 16 - used);
+	}
+	return true;
+}
+
+bool qsb__address_parse(const char *text, size_t length, struct qsb__address *out)
+{
+	static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
+	const char *end = text + length;
+
+	memset(out, 0, sizeof(*out));
+	out->family = 4;
+	if (parse_dotted(text, end, out->bytes))
+		return true;
+	out->family = 6;
+	if (!memchr(text, ':', length) || !parse_colons(text, end, out->bytes))
+		return false;
+	if (memcmp(out->bytes, mapped, sizeof(mapped)) == 0) {
+		out->family = 4;
+		memmove(out->bytes, out->bytes + 12, 4);
+		memset(out->bytes + 4, 0, 12);
+	}
+	return true;
+}
+
+/* A number as C writes it: decimal, 0octal, 0xhexadecimal. */
+static bool parse_number(const char *text, const char *end, uint64_t *out)
+{
+	int base = 10;
+
+	if (end - text > 1 && text[0] == '0') {
+		base = (text[1] | 0x20) == 'x' ? 16 : 8;
+		text += base == 16 ? 2 : 1;
+	}
+	if (text == end && base != 16)
+		return false;
+	for (*out = 0; text < end; text++) {
+		if (digit_value(*text) >= base)
+			return false;
+		*out = *out * (unsigned)base + (unsigned)digit_value(*text);
+		if (*out > UINT32_MAX)
+			return false;
+	}
+	return true;
+}
+
+bool qsb__address_parse_loose(const char *text, size_t length, struct qsb__address *out)
+{
+	const char *end = text + length;
+	uint64_t value = 0, part;
+	unsigned parts = 0;
+
+	while (parts < 4 && text < end) {
+		const char *dot = memchr(text, '.', (size_t)(end - text));
+		const char *stop = dot ? dot : end;
+		unsigned last_bits = 32 - 8 * parts; /* the last part fills what is left */
+
+		if (text == stop || !parse_number(text, stop, &part) || (dot ? part > 255 : part >> last_bits))
+			return false;
+		value |= dot ? part << (24 - 8 * parts) : part;
+		parts++;
+		if (!dot)
+			break;
+		text = dot + 1;
+		if (text == end || parts == 4)
+			return false;
+	}
+	if (parts == 0)
+		return false;
+	memset(out, 0, sizeof(*out));
+	out->family = 4;
+	for (int i = 0; i < 4; i++)
+		out->bytes[i] = (uint8_t)(value >> (24 - 8 * i));
+	return true;
+}
+
+void qsb__address_mask(struct qsb__address *address, unsigned bits)
+{
+	for (unsigned i = 0; i < sizeof(address->bytes); i++) {
+		unsigned kept = bits > 8 * i ? bits - 8 * i : 0;
+
+		if (kept < 8)
+			address->bytes[i] &= (uint8_t)(0xFF00U >> kept);
+	}
+}
+
+void qsb__address_format(const struct qsb__address *address, char *out)
+{
+	const uint8_t *bytes = address->bytes;
+	int best = -1, best_length = 1;
+	char *at = out;
+
+	if (address->family == 4) {
+		snprintf(out, QSB__ADDRESS_TEXT, "%u.%u.%u.%u", bytes[0], bytes[1], bytes[2], bytes[3]);
+		return;
+	}
+	/* The longest run of two zero groups or more, the first of equals, becomes "::". */
+	for (int i = 0; i < 8; i++) {
+		int length = 0;
+
+		while (i + length < 8 && !bytes[2 * (i + length)] && !bytes[2 * (i + length) + 1])
+			length++;
+		if (length > best_length) {
+			best = i;
+			best_length = length;
+		}
+	}
+	*at = '\0';
+	for (int i = 0; i < 8; i++) {
+		if (i == best) {
+			at += sprintf(at, "::");
+			i += best_length - 1;
+			continue;
+		}
+		at += sprintf(at, "%s%x", i && at[-1] != ':' ? ":" : "", (unsigned)(bytes[2 * i] << 8 | bytes[2 * i + 1]));
+	}
+}
