@@ -5,15 +5,30 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A message may hold a path with any bytes in it: keep it one line, and do not end it inside a character. */
+#include "core/utf8.h"
+
+/* A message may hold a path with any bytes in it, and goes to terminals and into JSON: blanks for what would break the
+ * line, question marks for what would steer a terminal or is not UTF-8. */
+static void replace_strange_bytes(char *text)
+{
+	for (size_t left = strlen(text), step; left > 0; text += step, left -= step) {
+		size_t good = qsb__utf8_length(text, left);
+
+		step = good ? good : 1;
+		if (*text == '\n' || *text == '\r' || *text == '\t')
+			*text = ' ';
+		else if (!good || (unsigned char)*text < 0x20 || *text == 0x7F)
+			*text = '?';
+		else if ((unsigned char)text[0] == 0xC2 && (unsigned char)text[1] < 0xA0)
+			text[0] = text[1] = '?';
+	}
+}
+
 static void make_one_line(char *text)
 {
 	size_t length = strlen(text);
 	size_t lead = length;
 
-	for (char *at = text; *at; at++)
-		if (*at == '\n' || *at == '\r' || *at == '\t')
-			*at = ' ';
 	while (lead > 0 && length - lead < 3 && ((unsigned char)text[lead - 1] & 0xC0) == 0x80)
 		lead--;
 	if (lead > 0 && (unsigned char)text[lead - 1] >= 0xC0) {
@@ -23,6 +38,7 @@ static void make_one_line(char *text)
 		if (length - (lead - 1) < wanted)
 			text[lead - 1] = '\0';
 	}
+	replace_strange_bytes(text);
 }
 
 static void fill(struct qsb_error *err, int code, int os_code, const char *where)
@@ -31,6 +47,7 @@ static void fill(struct qsb_error *err, int code, int os_code, const char *where
 	err->code = code;
 	err->os_code = os_code;
 	snprintf(err->where, sizeof(err->where), "%s", where ? where : "");
+	make_one_line(err->where);
 }
 
 int qsb__fail(struct qsb_error *err, int code, const char *where, const char *format, ...)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/utf8.h"
 
 enum { POINTER_MAX = 512 };
 
@@ -14,52 +15,51 @@ void qsb__json_release(json_t **value)
 }
 
 /* What would move a terminal's cursor: C0, DEL, and C1 as UTF-8 writes it. */
-static size_t control_length(const unsigned char *at, size_t left)
+static bool is_control(const char *at, size_t length)
 {
-	if (at[0] < 0x20 || at[0] == 0x7F)
-		return 1;
-	return left > 1 && at[0] == 0xC2 && at[1] < 0xA0 ? 2 : 0;
+	unsigned char lead = (unsigned char)at[0];
+
+	return lead < 0x20 || lead == 0x7F || (length == 2 && lead == 0xC2 && (unsigned char)at[1] < 0xA0);
 }
 
 void qsb__json_printable(char *buffer, size_t size, const char *text, size_t length)
 {
 	static const char more[] = "…";
-	size_t used = 0, end = size - sizeof(more);
+	size_t used = 0;
 
-	for (size_t i = 0; i < length; i++) {
-		size_t control = control_length((const unsigned char *)text + i, length - i);
+	for (size_t at = 0, step; at < length; at += step) {
+		size_t good = qsb__utf8_length(text + at, length - at);
+		bool shown = good && !is_control(text + at, good);
 
-		if (used >= end) {
-			while (used > 0 && ((unsigned char)text[i] & 0xC0) == 0x80) {
-				i--;
-				used--;
-			}
+		step = good ? good : 1;
+		if (used + step + sizeof(more) > size) {
 			memcpy(buffer + used, more, sizeof(more) - 1);
 			used += sizeof(more) - 1;
 			break;
 		}
-		buffer[used++] = control ? '?' : text[i];
-		if (control)
-			i += control - 1;
+		memcpy(buffer + used, shown ? text + at : "?", shown ? good : 1);
+		used += shown ? good : 1;
 	}
 	buffer[used] = '\0';
 }
 
 void qsb__json_pointer_add(char *buffer, size_t size, const char *segment, size_t length)
 {
-	size_t used = strlen(buffer);
+	size_t used = strlen(buffer), step;
 	char shown[256];
 
 	if (used + 1 >= size)
 		return;
 	buffer[used++] = '/';
 	qsb__json_printable(shown, sizeof(shown), segment, length);
-	for (const char *at = shown; *at && used + 2 < size; at++) {
+	for (const char *at = shown; *at && used + 4 < size; at += step) {
+		step = qsb__utf8_length(at, strlen(at));
 		if (*at == '~' || *at == '/') {
 			buffer[used++] = '~';
 			buffer[used++] = *at == '~' ? '0' : '1';
 		} else {
-			buffer[used++] = *at;
+			memcpy(buffer + used, at, step);
+			used += step;
 		}
 	}
 	buffer[used] = '\0';
@@ -208,7 +208,7 @@ int qsb__json_parse(json_t **out, const char *text, size_t length, const char *s
 	walk_to(&walk, text, text + length);
 	if (walk.too_deep) {
 		walk_pointer(&walk, pointer, sizeof(pointer));
-		return qsb__fail(err, QSB_E_RANGE, pointer, "%s is nested deeper than %d levels", source, QSB__JSON_DEPTH_MAX);
+		return qsb__fail(err, QSB_E_RANGE, pointer[0] ? pointer : "/", "%s is nested deeper than %d levels", source, QSB__JSON_DEPTH_MAX);
 	}
 	*out = json_loadb(text, length, JSON_REJECT_DUPLICATES, &fault);
 	return *out ? 0 : fail_at(err, &fault, text, length, source);

@@ -102,11 +102,13 @@ static void pointers(void)
 	qsb__json_pointer_add(pointer, sizeof(pointer), "a/b~c", 5);
 	tap_is_text(pointer, "/a~1b~0c", "a pointer's key is escaped as RFC 6901 says");
 	qsb__json_pointer_add(pointer, sizeof(pointer), "0123456789", 10);
-	tap_is_text(pointer, "/a~1b~0c/01234", "a pointer that does not fit is cut");
+	tap_is_text(pointer, "/a~1b~0c/012", "a pointer that does not fit is cut");
 	qsb__json_printable(shown, sizeof(shown), "a\x1B[31m\x7F", 7);
 	tap_is_text(shown, "a?[31m?", "control characters are not shown");
 	qsb__json_printable(shown, sizeof(shown), "\xC2\x9B" "1m", 4);
 	tap_is_text(shown, "?1m", "nor are those above ASCII");
+	qsb__json_printable(shown, sizeof(shown), "a\xFF\xE4\xB8z", 5);
+	tap_is_text(shown, "a???z", "nor bytes that are not UTF-8");
 	qsb__json_printable(shown, sizeof(shown), "\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD", 15);
 	tap_is_text(shown, "\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD…", "a text is cut at a whole character");
 }
