@@ -19,9 +19,9 @@ int main(void)
 	memcpy(wide + 398, "\xE4\xB8\xAD", 4);
 	qsb__fail(&err, QSB_E_OS, "", "%s", wide);
 	tap_is_number((long long)strlen(err.message), 398, "a message is not cut inside a character");
-	qsb__fail(&err, QSB_E_OS, "a\x1B\xFF", "%s", "\x1B[2J \xFF \xC2\x9B \xE4\xB8\xAD");
+	qsb__fail(&err, QSB_E_OS, "a\x1B\xFFz", "%s", "\x1B[2J \xFF \xC2\x9B \xE4\xB8\xAD");
 	tap_is_text(err.message, "?[2J ? ?? \xE4\xB8\xAD", "what would steer a terminal or is not UTF-8 is replaced");
-	tap_is_text(err.where, "a??", "also in the place");
+	tap_is_text(err.where, "a??z", "also in the place");
 	tap_is_number(qsb__fail(NULL, QSB_E_MEMORY, "", "x"), QSB_E_MEMORY, "no error object is needed");
 	return tap_done();
 }
