@@ -239,16 +239,17 @@ struct qsb_denial {
 	const char *rule;       /* JSON pointer of the policy's key; "" = none */
 	const char *process;    /* name; "" = unknown */
 	const char *suggestion; /* an option or a policy line that would allow it; "" = none */
+	const char *time;       /* of the first one: "2026-01-31T12:00:00.000Z" */
 	int64_t pid;            /* inside the sandbox, 0 = unknown */
-	int64_t time_ms;        /* since 1970 */
+	uint64_t count;         /* how often */
 };
 
 /* How a command ended. Everything belongs to the result and lives until qsb_result_free. */
 struct qsb_result {
 	int exit_code;     /* the command's own; 128 + n for a signal; 124 timeout; 126 not executable; 127 not found */
-	int signal_number; /* the command died of it, 0 = none */
 	int timed_out;     /* 1 = limits.timeout passed */
 	int out_of_memory; /* 1 = limits.memory was reached */
+	const char *signal; /* the command died of it: "SIGTERM"; "" = none */
 
 	const char *stdout_data, *stderr_data; /* with QSB_SPAWN_CAPTURE: UTF-8, NUL-terminated; else "" */
 	size_t stdout_length, stderr_length;   /* bytes */
@@ -263,8 +264,10 @@ struct qsb_result {
 	size_t denial_count;
 
 	const char *backend;                   /* the mechanism that held the policy */
-	const struct qsb_pair *enforced;       /* what was enforced: "filesystem" -> "true" */
+	const struct qsb_pair *enforced;       /* "files" -> "true"; "false", or a word for what part of it is */
 	size_t enforced_count;
+	const struct qsb_pair *not_enforced;   /* what the policy asks for and is not held -> the rule that asks */
+	size_t not_enforced_count;
 	const struct qsb_pair *limits_by;      /* which mechanism held which limit: "memory" -> "cgroup" */
 	size_t limits_by_count;
 

@@ -57,8 +57,9 @@ static int read_denials(struct qsb_result *result, const json_t *list)
 			.rule = text_of(from, "rule"),
 			.process = text_of(from, "process"),
 			.suggestion = text_of(from, "suggestion"),
+			.time = text_of(from, "time"),
 			.pid = (int64_t)number_of(from, "pid"),
-			.time_ms = (int64_t)number_of(from, "time"),
+			.count = number_of(from, "count"),
 		};
 	}
 	result->denials = denials;
@@ -86,13 +87,30 @@ static int read_pairs(const struct qsb_pair **out, size_t *count, json_t *object
 	return 0;
 }
 
+static int read_gaps(struct qsb_result *result, const json_t *list)
+{
+	size_t count = json_array_size(list);
+	struct qsb_pair *pairs = calloc(count + 1, sizeof(*pairs));
+
+	if (!pairs)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		const json_t *gap = json_array_get(list, i);
+
+		pairs[i] = (struct qsb_pair){text_of(gap, "what"), text_of(gap, "rule")};
+	}
+	result->not_enforced = pairs;
+	result->not_enforced_count = count;
+	return 0;
+}
+
 static void read_end(struct qsb_result *result, const json_t *root)
 {
 	const json_t *truncated = json_object_get(root, "truncated");
 	const json_t *usage = json_object_get(root, "usage");
 
 	result->exit_code = (int)number_of(root, "exitCode");
-	result->signal_number = (int)number_of(root, "signal");
+	result->signal = text_of(root, "signal");
 	result->timed_out = flag_of(root, "timedOut");
 	result->out_of_memory = flag_of(root, "outOfMemory");
 	result->stdout_data = text_of(root, "stdout");
@@ -132,6 +150,7 @@ static int read_all(struct parsed *parsed, struct qsb_error *err)
 	result->backend = text_of(sandbox, "backend");
 	result->json = parsed->text;
 	if (read_denials(result, json_object_get(parsed->root, "denials")) ||
+	    read_gaps(result, json_object_get(sandbox, "notEnforced")) ||
 	    read_pairs(&result->enforced, &result->enforced_count, json_object_get(sandbox, "enforced")) ||
 	    read_pairs(&result->limits_by, &result->limits_by_count, json_object_get(sandbox, "limitsBy")))
 		return qsb__fail_memory(err, "result");
@@ -171,6 +190,7 @@ void qsb_result_free(struct qsb_result *result)
 		return;
 	free((void *)(uintptr_t)result->denials);
 	free((void *)(uintptr_t)result->enforced);
+	free((void *)(uintptr_t)result->not_enforced);
 	free((void *)(uintptr_t)result->limits_by);
 	json_decref(parsed->root);
 	free(parsed->text);
