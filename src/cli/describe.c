@@ -43,8 +43,9 @@ static enum qsb__option_value row_value(const struct qsb__row *row)
 /* The row's sentence, its choices, and what holds where nothing is said. */
 static void summarise(char *out, size_t size, const struct qsb__row *row, const struct qsb_policy *defaults)
 {
-	QSB_CLEANUP_FREE char *value =
-		defaults && !qsb__row_list(defaults, row) ? qsb__policy_value_text(defaults, row) : NULL;
+	QSB_CLEANUP_FREE char *value = defaults && !qsb__row_is_flag(row) && !qsb__row_list(defaults, row)
+					       ? qsb__policy_value_text(defaults, row)
+					       : NULL;
 	size_t length = strlen(row->summary);
 	size_t used;
 

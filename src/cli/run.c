@@ -230,13 +230,14 @@ static void report_denial(const struct qsb__result *result)
 {
 	const struct qsb__denial *denial = &result->denials[0];
 	size_t more = result->denial_count - 1 + result->denials_left_out;
+	bool limit = strcmp(denial->kind, "limit") == 0;
 
-	fprintf(stderr, "qiming-sandbox: refused: %s%s%s", denial->operation, denial->target[0] ? " " : "",
-		denial->target);
+	fprintf(stderr, "qiming-sandbox: %s: %s%s%s", limit ? "limit reached" : "refused", denial->operation,
+	        denial->target[0] ? " " : "", denial->target);
 	if (denial->rule[0])
 		fprintf(stderr, " (%s)", denial->rule);
 	if (denial->suggestion[0])
-		fprintf(stderr, "; to allow it: %s", denial->suggestion);
+		fprintf(stderr, "; to %s it: %s", limit ? "raise" : "allow", denial->suggestion);
 	if (more > 0)
 		fprintf(stderr, "; and %zu more", more);
 	fputc('\n', stderr);

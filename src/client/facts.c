@@ -37,7 +37,13 @@ int qsb__facts_init(struct qsb__facts *facts, const char *workspace, struct qsb_
 	if (rc)
 		return rc;
 	facts->ready = true;
-	return qsb__facts_folder(facts, facts->workspace, workspace ? workspace : facts->host.cwd, "workspace", err);
+	if (workspace)
+		return qsb__facts_folder(facts, facts->workspace, workspace, "workspace", err);
+	/* The current folder is one, and comes resolved. */
+	if ((size_t)snprintf(facts->workspace, sizeof(facts->workspace), "%s", facts->host.cwd) >=
+	    sizeof(facts->workspace))
+		return qsb__fail(err, QSB_E_RANGE, "workspace", "the path of the current folder is too long");
+	return 0;
 }
 
 void qsb__facts_clear(struct qsb__facts *facts)
