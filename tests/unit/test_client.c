@@ -509,6 +509,12 @@ static void test_plan(void)
 	tap_ok(qsb_plan_explain_path_json(plan, "/etc/x", &text, &err) == 0 && strstr(text, "\"write\": false"),
 	       "one outside may not");
 	qsb_string_free(text);
+	tap_ok(qsb_plan_explain_host_json(plan, "Example.COM", &text, &err) == 0 && strstr(text, "\"example.com\"") &&
+		       strstr(text, "\"allowed\": false"),
+	       "with the network off a host is out of reach");
+	qsb_string_free(text);
+	tap_is_number(qsb_plan_explain_host_json(plan, "https://x", &text, &err), QSB_E_INVALID,
+		      "an address of a page is no host");
 	qsb_plan_free(plan);
 	qsb_plan_free(NULL);
 }
