@@ -76,8 +76,8 @@ struct qsb__backend {
 	int (*signal)(struct qsb__sandbox *sandbox, int number);
 	/* Ends every process of the sandbox at once. Can be called at any time, also twice. */
 	void (*kill)(struct qsb__sandbox *sandbox);
-	/* After a kill: returns when every process is dead. */
-	void (*wait_dead)(struct qsb__sandbox *sandbox);
+	/* After a kill: returns when every process is dead; fills in what they used. */
+	void (*wait_dead)(struct qsb__sandbox *sandbox, struct qsb__outcome *outcome);
 	/* What it uses now; false = not known. */
 	bool (*measure)(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t *processes);
 	/* Whether a restriction of the plan is held: "yes", "no", or a word for what part of it is. Names are those of

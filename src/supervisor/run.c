@@ -329,7 +329,7 @@ static int run_loop(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	while (!supervisor->ended)
 		uv_run(&supervisor->loop, UV_RUN_DEFAULT);
 	if (supervisor->outcome.end == QSB__END_LOST)
-		backend->wait_dead(supervisor->sandbox);
+		backend->wait_dead(supervisor->sandbox, &supervisor->outcome);
 	supervisor->result->duration_ms = (now_ns() - supervisor->start_ns) / 1000000U;
 	return judge_end(supervisor, err);
 }

@@ -1,9 +1,9 @@
 /*
  * Calls that stop at the supervisor. It copies what the caller's memory holds once, judges the copy, and makes the call
  * itself on the caller's own descriptor: a thread that rewrites the memory, or swaps the descriptor, gains nothing.
- * No call is ever told to "continue".
+ * A call whose arguments decide anything is never told to "continue".
  *
- * Only connect(2) so far. In a network namespace of its own an internet or abstract address can name nothing outside,
+ * connect(2): in a network namespace of its own an internet or abstract address can name nothing outside,
  * but a unix socket by path can: a read-only mount does not stop connect. Such a socket is reached when it was made
  * inside, or when the policy names it.
  */
@@ -44,6 +44,15 @@ static void respond(int listener, uint64_t id, int error)
 	struct seccomp_notif_resp response = {.id = id, .error = -error};
 
 	/* ENOENT: the caller is gone. Nobody waits for an answer then. */
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) != 0)
+		return;
+}
+
+/* Only for a call whose arguments decide nothing: what the caller's memory says by now does not matter. */
+static void let_go_on(int listener, uint64_t id)
+{
+	struct seccomp_notif_resp response = {.id = id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) != 0)
 		return;
 }
@@ -295,8 +304,18 @@ void qsb__calls_serve(struct qsb__sandbox *sandbox)
 	memset(&request, 0, sizeof(request));
 	if (ioctl(sandbox->calls_fd, SECCOMP_IOCTL_NOTIF_RECV, &request) != 0)
 		return;
-	if (request.data.nr == SYS_connect)
+	switch (request.data.nr) {
+	case SYS_connect:
 		serve_connect(sandbox, &request);
-	else
+		break;
+	case SYS_memfd_create:
+		sandbox->memfd_seen = true;
+		let_go_on(sandbox->calls_fd, request.id);
+		break;
+	case SYS_sched_setaffinity:
+		respond(sandbox->calls_fd, request.id, qsb__affinity_set(sandbox, &request));
+		break;
+	default:
 		respond(sandbox->calls_fd, request.id, EPERM);
+	}
 }

@@ -169,6 +169,8 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 	fds[QSB__FD_PROC] = mounted.proc_fd;
 	/* Asked before the filter: it refuses this family. Without it no unix socket counts as made inside. */
 	fds[QSB__FD_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	/* The list shows the namespace of whoever opened it. */
+	fds[QSB__FD_SHM] = open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC);
 	if (chdir(sandbox->plan->cwd) != 0)
 		return qsb__fail_os(err, errno, "launch", "cannot enter the folder %s", sandbox->plan->cwd);
 	code = qsb__limits_apply(sandbox, err);
@@ -202,6 +204,13 @@ static void keep_only(int fd)
 	qsb__close_range((unsigned)fd + 1, ~0U, 0);
 }
 
+void qsb__usage_set(struct qsb__outcome *outcome, const struct rusage *usage)
+{
+	outcome->user_us = (uint64_t)usage->ru_utime.tv_sec * 1000000U + (uint64_t)usage->ru_utime.tv_usec;
+	outcome->system_us = (uint64_t)usage->ru_stime.tv_sec * 1000000U + (uint64_t)usage->ru_stime.tv_usec;
+	outcome->max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024U;
+}
+
 static void reap(pid_t command, struct qsb__outcome *outcome)
 {
 	struct rusage usage;
@@ -215,16 +224,13 @@ static void reap(pid_t command, struct qsb__outcome *outcome)
 		/* The command is done: what it left in the background ends now, and is reaped in this loop. */
 		kill(-1, SIGKILL);
 	}
-	if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
-		outcome->user_us = (uint64_t)usage.ru_utime.tv_sec * 1000000U + (uint64_t)usage.ru_utime.tv_usec;
-		outcome->system_us = (uint64_t)usage.ru_stime.tv_sec * 1000000U + (uint64_t)usage.ru_stime.tv_usec;
-		outcome->max_rss_bytes = (uint64_t)usage.ru_maxrss * 1024U;
-	}
+	if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
+		qsb__usage_set(outcome, &usage);
 }
 
 void qsb__init_main(struct qsb__sandbox *sandbox)
 {
-	int fds[QSB__FD_COUNT] = {-1, -1, -1, -1, -1};
+	int fds[QSB__FD_COUNT] = {-1, -1, -1, -1, -1, -1};
 	int inner = -1;
 	struct qsb__message message;
 	struct qsb_error err;

@@ -122,7 +122,7 @@ bool qsb__measure(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t
 	if (sandbox->proc_fd < 0 || !look(sandbox->proc_fd, memory_known || !limit ? UINT64_MAX : limit, &memory, &count))
 		return false;
 	if (!memory_known)
-		*memory_bytes = memory;
+		*memory_bytes = memory + (limit ? qsb__shared_memory(sandbox) : 0);
 	if (!processes_known)
 		*processes = count;
 	return true;

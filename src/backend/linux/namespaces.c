@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "backend/linux/abi.h"
@@ -84,7 +85,7 @@ static int prepare(struct qsb__sandbox **out, const struct qsb__plan *plan, stru
 		return qsb__fail_memory(err, "launch");
 	sandbox->plan = plan;
 	sandbox->init_pidfd = sandbox->status_fd = sandbox->status_child = sandbox->command_pidfd = -1;
-	sandbox->calls_fd = sandbox->proc_fd = sandbox->tty_fd = sandbox->diag_fd = -1;
+	sandbox->calls_fd = sandbox->proc_fd = sandbox->tty_fd = sandbox->diag_fd = sandbox->shm_fd = -1;
 	sandbox->landlock_abi = qsb__landlock_version();
 	snprintf(sandbox->uid_map, sizeof(sandbox->uid_map), "%u %u 1", getuid(), getuid());
 	snprintf(sandbox->gid_map, sizeof(sandbox->gid_map), "%u %u 1", getgid(), getgid());
@@ -213,6 +214,7 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 		sandbox->proc_fd = real_descriptor(fds[QSB__FD_PROC]);
 		sandbox->diag_fd = real_descriptor(fds[QSB__FD_DIAG]);
 		sandbox->tty_fd = real_descriptor(fds[QSB__FD_TTY]);
+		sandbox->shm_fd = real_descriptor(fds[QSB__FD_SHM]);
 	}
 	sandbox->scratch_device = message.scratch_device;
 	return 0;
@@ -244,13 +246,17 @@ static void kill_all(struct qsb__sandbox *sandbox)
 }
 
 /* The first process is reaped only after the kernel has ended, and reaped, all the others of its namespace. */
-static void wait_dead(struct qsb__sandbox *sandbox)
+static void wait_dead(struct qsb__sandbox *sandbox, struct qsb__outcome *outcome)
 {
+	struct rusage usage;
+
 	if (sandbox->init_pid <= 0)
 		return;
-	while (waitpid(sandbox->init_pid, NULL, __WALL) < 0 && errno == EINTR)
+	while (wait4(sandbox->init_pid, NULL, __WALL, &usage) < 0 && errno == EINTR)
 		;
 	sandbox->init_pid = 0;
+	if (outcome)
+		qsb__usage_set(outcome, &usage);
 }
 
 static const char *limit_by(const struct qsb__sandbox *sandbox, const char *limit)
@@ -300,7 +306,7 @@ static void close_fds(struct qsb__sandbox *sandbox)
 {
 	int *const fds[] = {
 		&sandbox->init_pidfd, &sandbox->status_fd, &sandbox->status_child, &sandbox->command_pidfd,
-		&sandbox->calls_fd, &sandbox->proc_fd, &sandbox->tty_fd, &sandbox->diag_fd,
+		&sandbox->calls_fd, &sandbox->proc_fd, &sandbox->tty_fd, &sandbox->diag_fd, &sandbox->shm_fd,
 	};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -314,7 +320,7 @@ static void release(struct qsb__sandbox *sandbox)
 		return;
 	if (sandbox->init_pid > 0) {
 		kill_all(sandbox);
-		wait_dead(sandbox);
+		wait_dead(sandbox, NULL);
 	}
 	close_fds(sandbox);
 	qsb__cgroup_close(&sandbox->cgroup);

@@ -71,6 +71,8 @@ struct qsb__sandbox {
 	int proc_fd;          /* the sandbox's own /proc */
 	int tty_fd;
 	int diag_fd;          /* sock_diag socket of the sandbox's network namespace */
+	int shm_fd;           /* the list of its System V shared memory */
+	bool memfd_seen;      /* memory files were made: the watch looks for them */
 	uint64_t scratch_device;
 	bool killed;
 };
@@ -85,7 +87,7 @@ struct qsb__message {
 };
 
 /* Descriptors that come with STARTED, in this order; a missing one is replaced by the status socket itself. */
-enum { QSB__FD_COMMAND, QSB__FD_CALLS, QSB__FD_PROC, QSB__FD_DIAG, QSB__FD_TTY, QSB__FD_COUNT };
+enum { QSB__FD_COMMAND, QSB__FD_CALLS, QSB__FD_PROC, QSB__FD_DIAG, QSB__FD_TTY, QSB__FD_SHM, QSB__FD_COUNT };
 
 /* mounts_plan.c, in the supervisor */
 int qsb__mounts_prepare(struct qsb__mounts *mounts, const struct qsb__plan *plan, struct qsb_error *err);
@@ -127,11 +129,20 @@ int qsb__landlock_apply(const struct qsb__sandbox *sandbox, struct qsb_error *er
 int qsb__limits_apply(const struct qsb__sandbox *sandbox, struct qsb_error *err);
 int qsb__privileges_drop(struct qsb_error *err);
 
-/* init.c: the whole life of pid 1. */
+/* init.c: what the kernel counted, and the whole life of pid 1. */
+struct rusage;
+void qsb__usage_set(struct qsb__outcome *outcome, const struct rusage *usage);
 __attribute__((noreturn)) void qsb__init_main(struct qsb__sandbox *sandbox);
 
 /* calls.c: answers one waiting call. */
 void qsb__calls_serve(struct qsb__sandbox *sandbox);
+
+/* affinity.c: sched_setaffinity within the processors that the sandbox may use. 0 or an errno. */
+struct seccomp_notif;
+int qsb__affinity_set(const struct qsb__sandbox *sandbox, const struct seccomp_notif *request);
+
+/* shared_memory.c: bytes that belong to no process: memory files and unattached System V segments. */
+uint64_t qsb__shared_memory(const struct qsb__sandbox *sandbox);
 
 /* measure.c */
 bool qsb__measure(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t *processes);

@@ -291,15 +291,28 @@ static bool tree(struct program *program, const struct range *ranges, size_t fir
 	return tree(program, ranges, middle, last);
 }
 
-static size_t make_ranges(struct range *ranges, bool nested)
+/* What a rule of the table comes to for this sandbox. */
+static unsigned char leaf_of(const struct qsb__sandbox *sandbox, const struct qsb__call *call)
+{
+	bool watched = sandbox->plan->memory_bytes > 0 && !sandbox->cgroup.path[QSB__CONTROLLER_MEMORY][0];
+
+	if (call->nested && sandbox->plan->allow_nested_sandbox)
+		return LEAF_ALLOW;
+	if (call->rule == QSB__CALL_ASK_MEMORY)
+		return watched ? QSB__CALL_ASK : LEAF_ALLOW;
+	if (call->rule == QSB__CALL_ASK_CPUS)
+		return sandbox->cpu_count > 0 ? QSB__CALL_ASK : LEAF_ALLOW;
+	return (unsigned char)call->rule;
+}
+
+static size_t make_ranges(const struct qsb__sandbox *sandbox, struct range *ranges)
 {
 	unsigned char leaves[HIGHEST];
 	size_t count = 0;
 
 	memset(leaves, LEAF_ALLOW, sizeof(leaves));
 	for (size_t i = 0; i < qsb__call_count; i++)
-		if (!(nested && qsb__calls[i].nested))
-			leaves[qsb__calls[i].number] = (unsigned char)qsb__calls[i].rule;
+		leaves[qsb__calls[i].number] = leaf_of(sandbox, &qsb__calls[i]);
 	for (int number = 0; number <= qsb__call_last; number++)
 		if (number == 0 || leaves[number] != leaves[number - 1])
 			ranges[count++] = (struct range){(unsigned)number, leaves[number]};
@@ -312,7 +325,7 @@ int qsb__filter_build(struct qsb__sandbox *sandbox, struct qsb_error *err)
 {
 	struct range ranges[HIGHEST];
 	struct program program = {.at = sandbox->filter, .size = QSB__FILTER_MAX};
-	size_t count = make_ranges(ranges, sandbox->plan->allow_nested_sandbox);
+	size_t count = make_ranges(sandbox, ranges);
 	bool fits;
 
 	load(&program, offsetof(struct seccomp_data, arch));

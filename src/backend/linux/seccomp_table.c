@@ -94,6 +94,10 @@ const struct qsb__call qsb__calls[] = {
 	{SYS_socketpair, QSB__CALL_SOCKETPAIR, 0},
 	/* A path or an address in memory: the supervisor copies it, judges it and makes the call itself. */
 	{SYS_connect, QSB__CALL_ASK, 0},
+	/* Memory that belongs to no process: the watch must know that there is some. */
+	{SYS_memfd_create, QSB__CALL_ASK_MEMORY, 0},
+	/* The limit on processors would be the command's own to lift. */
+	{SYS_sched_setaffinity, QSB__CALL_ASK_CPUS, 0},
 	/* A setuid file in the workspace would serve every other user of this machine. */
 	{SYS_fchmod, QSB__CALL_MODE_1, 0},
 	{SYS_fchmodat, QSB__CALL_MODE_2, 0},

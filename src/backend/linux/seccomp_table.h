@@ -16,6 +16,8 @@ enum qsb__call_rule {
 	QSB__CALL_MODE_2,
 	QSB__CALL_OPEN_2,        /* flags in argument 1, mode in 2 */
 	QSB__CALL_OPEN_3,        /* flags in argument 2, mode in 3 */
+	QSB__CALL_ASK_MEMORY,    /* the supervisor answers, when it watches memory; else allowed */
+	QSB__CALL_ASK_CPUS,      /* the same for processors held by affinity */
 	QSB__CALL_ASK            /* the supervisor answers */
 };
 
