@@ -76,3 +76,7 @@ is 'doctor tells JSON' True "$(qs doctor --json | field 'isinstance(r, dict)')"
 is 'explain tells JSON' True "$(qs explain --json path "$ws/f" | field 'isinstance(r, dict)')"
 is 'the schema is one' True "$(qs policy schema | field '"$schema" in r')"
 is 'policy show tells JSON' True "$(qs policy show --json | field 'isinstance(r, dict)')"
+mkdir -p closed && chmod 000 closed
+is 'a folder of PATH that may not be entered does not make a missing command a refused one' 127 \
+	"$(PATH=$ws/closed:$PATH status qs run -- npmm)"
+chmod 755 closed

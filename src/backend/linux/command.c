@@ -165,11 +165,14 @@ static int execute(const struct qsb__sandbox *sandbox)
 			execve("/bin/sh", sandbox->script_argv, sandbox->plan->environment);
 			return ENOEXEC;
 		}
-		/* Found but refused says more than not found; the search goes on, as in a shell. */
-		if (errno == EACCES)
-			best = EACCES;
-		else if (errno != ENOENT && errno != ENOTDIR)
+		/* Found but refused says more than not found; the search goes on, as in a shell. A folder of PATH that
+		 * the caller may not enter is no find. */
+		if (errno == EACCES) {
+			if (strchr(sandbox->argv[0], '/') || access(*candidate, F_OK) == 0)
+				best = EACCES;
+		} else if (errno != ENOENT && errno != ENOTDIR) {
 			return errno;
+		}
 	}
 	return best;
 }
