@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -48,9 +50,29 @@ static int open_terminal(int argc, char **argv)
 	return attack_verdict("write", write(fd, argc > 2 ? argv[2] : "", argc > 2 ? strlen(argv[2]) : 0));
 }
 
+/* steal-tty: a child in a session of its own makes the terminal on descriptor 0 its controlling one, by force. */
+static int steal_terminal(int argc, char **argv)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return attack_broken("fork");
+	if (pid == 0) {
+		if (setsid() < 0)
+			_exit(attack_broken("setsid"));
+		_exit(attack_verdict("TIOCSCTTY", ioctl(0, TIOCSCTTY, 1)));
+	}
+	signal(SIGHUP, SIG_IGN);
+	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+		return attack_broken("waitpid");
+	return WEXITSTATUS(status);
+}
+
 const struct attack attacks_tty[] = {
 	{"sti", push_characters},
 	{"ioctl-int", ioctl_number},
 	{"open-tty", open_terminal},
+	{"steal-tty", steal_terminal},
 	{NULL, NULL},
 };

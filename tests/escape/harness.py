@@ -57,7 +57,7 @@ class Outcome:
         self.err = err.decode('utf-8', 'replace')
 
     def describe(self):
-        text = f'$ {" ".join(map(repr, self.argv))}\nexit {self.code}{" (hung, ended by the test)" if self.hung else ""}'
+        text = f'$ {" ".join(repr(word)[:400] for word in self.argv)}\nexit {self.code}{" (hung, ended by the test)" if self.hung else ""}'
         for name, stream in (('stdout', self.out), ('stderr', self.err)):
             if stream:
                 text += f'\n{name}: {stream[:2000].rstrip()}'
@@ -112,10 +112,14 @@ class Case:
             hung = True
             for pid in [process.pid, *descendants(process.pid)]:
                 end_process(pid)
+            out, err = b'', b''
             try:
-                out, err = process.communicate(timeout=5)
-            except subprocess.TimeoutExpired:
-                out, err = b'', b'(a stream is still held open)'
+                out, err = process.communicate(timeout=1)
+            except subprocess.TimeoutExpired:  # something that got away holds the streams
+                process.wait()
+                for stream in (process.stdout, process.stderr):
+                    if stream:
+                        stream.close()
         return Outcome(process.args, shell_code(process.returncode), out or b'', err or b'', hung)
 
     def plain(self, argv, input=None, patience=PATIENCE, **keywords):
@@ -214,6 +218,15 @@ class Case:
             if time.monotonic() > end:
                 raise Failure(f'never happened: {what}')
             time.sleep(0.02)
+
+    def end_below(self):
+        """Ends every process that the control has left behind."""
+        Leftovers.end_all()
+
+    @staticmethod
+    def pause(seconds=0.15):
+        """Gives what must not happen the time to happen."""
+        time.sleep(seconds)
 
     def close(self):
         for cleanup in reversed(self.cleanups):

@@ -69,6 +69,15 @@ def command_line(pid):
         return '?'
 
 
+def program_name(pid):
+    """The process's own name, which every user may read; '' when it is gone."""
+    try:
+        with open(f'/proc/{pid}/comm', encoding='utf-8', errors='replace') as file:
+            return file.read().strip()
+    except OSError:
+        return ''
+
+
 def control_groups():
     found = set()
     for root in ('/sys/fs/cgroup', *glob.glob('/sys/fs/cgroup/*/')):
@@ -114,12 +123,23 @@ class Leftovers:
             if time.monotonic() > end:
                 break
             time.sleep(0.02)
-        text = ', '.join(f'{pid} {command_line(pid)}' for pid in left)
-        for pid in left:
-            end_process(pid)
-        time.sleep(0.1)
-        reap()
+        text = ', '.join(f'{pid} {command_line(pid)}' for pid in left[:5])
+        if len(left) > 5:
+            text += f' and {len(left) - 5} more'
+        Leftovers.end_all()
         return text
+
+    @staticmethod
+    def end_all():
+        """Ends every process below us: only tests start any. Again and again, as one may be forking."""
+        for _ in range(200):
+            left = descendants(os.getpid())
+            for pid in left:
+                end_process(pid)
+            reap()
+            if not left:
+                break
+            time.sleep(0.01)
 
     def files(self):
         """Files of the sandbox that appeared in shared places, and its empty control groups."""

@@ -92,14 +92,18 @@ class Terminal:
                 self.code = 128 - code if code < 0 else code
         return self.code
 
+    def hang_up(self):
+        """The terminal goes away, as when its window is closed; the program is left to itself."""
+        os.close(self.master)
+        self.master = -1
+
     def close(self):
-        if self.master < 0:
-            return
         if self.code is None:
             try:
                 os.kill(self.pid, signal.SIGKILL)
                 os.waitpid(self.pid, 0)
             except (ProcessLookupError, ChildProcessError):
                 pass
-        os.close(self.master)
-        self.master = -1
+            self.code = -1
+        if self.master >= 0:
+            self.hang_up()
