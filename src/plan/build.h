@@ -62,6 +62,8 @@ struct qsb__build {
 	size_t name_rule_count, name_rule_capacity;
 	struct qsb__plan_gap *gaps;
 	size_t gap_count, gap_capacity;
+	struct qsb__plan_held *held;
+	size_t held_count, held_capacity;
 	char **notes;
 	size_t note_count, note_capacity;
 	struct qsb__glob_entry *globs;
@@ -70,7 +72,10 @@ struct qsb__build {
 	char link[QSB__PATH_MAX];        /* the first link that the last resolve met, "" = none */
 	char missing[QSB__PATH_MAX];     /* the last path seen to be missing: so is all below it */
 	char real_folder[QSB__PATH_MAX]; /* the last folder seen to hold no link on its path: spares system calls */
-	size_t builtin_missing;          /* built-in names inside writable roots that do not exist yet */
+	struct {
+		const char *name;
+		size_t count;
+	} missing_builtins[8];           /* built-in paths inside writable roots that do not exist yet, by list */
 	size_t writable_count;           /* of rules.items, from the start: those that allow writing */
 	struct qsb__shared_text shared[QSB__SHARED_TEXTS];
 	const struct qsb__item *last_item;

@@ -11,25 +11,37 @@ static void say_rule(char *out, size_t size, const struct qsb__step *step)
 	         step->reason ? ")" : "");
 }
 
-static void apply_step(struct qsb__verdict *out, const struct qsb__step *step)
-{
-	unsigned before = out->access;
+/* What has been learnt on the way from the root to the path. */
+struct inquiry {
+	const struct qsb__plan *plan;
+	struct qsb__verdict *out;
+	const struct qsb__step *decider; /* the step that took something away last */
+	size_t deepest;                  /* length of the deepest step's path */
+	size_t denied;                   /* length of the part that the decider speaks of */
+	bool scratch, fold;
+};
 
+static void apply_step(struct inquiry *inquiry, const struct qsb__step *step)
+{
+	struct qsb__verdict *out = inquiry->out;
+	unsigned before = out->access;
+	bool new_place = inquiry->scratch;
+
+	inquiry->scratch = step->kind == QSB__STEP_TMPFS || step->kind == QSB__STEP_PROC || step->kind == QSB__STEP_DEV;
+	new_place = new_place != inquiry->scratch;
 	switch (step->kind) {
-	case QSB__STEP_BIND_RO:
-		out->access = QSB__ACCESS_READ;
-		break;
 	case QSB__STEP_BIND_RW:
 	case QSB__STEP_TMPFS:
 		out->access = QSB__ACCESS_READ | QSB__ACCESS_WRITE;
 		break;
-	case QSB__STEP_MASK_FILE:
-	case QSB__STEP_MASK_DIR:
-		out->access = 0;
-		break;
+	case QSB__STEP_BIND_RO:
 	case QSB__STEP_PROC:
 	case QSB__STEP_DEV:
 		out->access = QSB__ACCESS_READ;
+		break;
+	case QSB__STEP_MASK_FILE:
+	case QSB__STEP_MASK_DIR:
+		out->access = 0;
 		break;
 	case QSB__STEP_ROOT:
 	case QSB__STEP_PIN:
@@ -37,9 +49,14 @@ static void apply_step(struct qsb__verdict *out, const struct qsb__step *step)
 	case QSB__STEP_NAME_RULE:
 		return;
 	}
-	if (((before ^ out->access) & QSB__ACCESS_READ) || step->kind == QSB__STEP_TMPFS)
+	inquiry->deepest = strlen(step->path);
+	if (before & ~out->access || inquiry->scratch) {
+		inquiry->decider = step;
+		inquiry->denied = inquiry->deepest;
+	}
+	if (((before ^ out->access) & QSB__ACCESS_READ) || new_place)
 		say_rule(out->read_rule, sizeof(out->read_rule), step);
-	if (((before ^ out->access) & QSB__ACCESS_WRITE) || !out->access || step->kind == QSB__STEP_TMPFS)
+	if (((before ^ out->access) & QSB__ACCESS_WRITE) || new_place || !out->access || step->kind == QSB__STEP_BIND_RW)
 		say_rule(out->write_rule, sizeof(out->write_rule), step);
 }
 
@@ -61,16 +78,55 @@ static size_t match_length(const struct qsb__step *step, const char *path, bool 
 	return 0;
 }
 
-static void suggest(struct qsb__verdict *out)
+static void apply_name_rule(struct inquiry *inquiry, const struct qsb__step *step)
 {
-	/* Own files and kernel settings stay as they are, whatever is asked. */
-	bool fixed = strstr(out->write_rule, "built-in: own files") || strstr(out->write_rule, "built-in: kernel settings");
+	struct qsb__verdict *out = inquiry->out;
+	size_t length;
+
+	if (!(out->access & step->denies))
+		return;
+	length = match_length(step, out->resolved, inquiry->fold);
+	/* A mount at the match or below it is the more specific rule. */
+	if (!length || inquiry->deepest >= length)
+		return;
+	out->access &= ~step->denies;
+	inquiry->decider = step;
+	inquiry->denied = length;
+	if (step->denies & QSB__ACCESS_READ)
+		say_rule(out->read_rule, sizeof(out->read_rule), step);
+	say_rule(out->write_rule, sizeof(out->write_rule), step);
+}
+
+/* Own files and kernel settings stay as they are, whatever is asked. */
+static bool apply_held(struct inquiry *inquiry)
+{
+	struct qsb__verdict *out = inquiry->out;
+
+	for (size_t i = 0; i < inquiry->plan->held_count; i++) {
+		if (!qsb__path_inside(out->resolved, inquiry->plan->held[i].path, inquiry->fold))
+			continue;
+		if (out->access == QSB__ACCESS_READ)
+			snprintf(out->write_rule, sizeof(out->write_rule), "%s", inquiry->plan->held[i].rule);
+		return true;
+	}
+	return false;
+}
+
+/* An option of the same path gives way to a denial of the caller's own; the built-in lists give way to the option. */
+static void suggest(struct inquiry *inquiry, bool held)
+{
+	struct qsb__verdict *out = inquiry->out;
+	const struct qsb__step *decider = inquiry->decider;
+	bool read = out->access & QSB__ACCESS_READ, builtin;
 
 	out->fix[0] = '\0';
-	if (!(out->access & QSB__ACCESS_READ))
-		snprintf(out->fix, sizeof(out->fix), "--read %.240s", out->resolved);
-	else if (!(out->access & QSB__ACCESS_WRITE) && !fixed)
-		snprintf(out->fix, sizeof(out->fix), "--write %.240s", out->resolved);
+	if ((out->access & QSB__ACCESS_WRITE) || (held && read) || inquiry->scratch)
+		return;
+	builtin = !decider || strncmp(decider->rule, "built-in: ", 10) == 0;
+	if (!builtin && inquiry->denied == strlen(out->resolved))
+		snprintf(out->fix, sizeof(out->fix), "take it out of %.200s", decider->rule);
+	else
+		snprintf(out->fix, sizeof(out->fix), "--%s %.240s", read ? "write" : "read", out->resolved);
 }
 
 static void start(const struct qsb__plan *plan, struct qsb__verdict *out)
@@ -85,32 +141,18 @@ static void start(const struct qsb__plan *plan, struct qsb__verdict *out)
 
 void qsb__build_verdict(const struct qsb__plan *plan, bool fold, struct qsb__verdict *out)
 {
-	size_t deepest = 0;
+	struct inquiry inquiry = {.plan = plan, .out = out, .fold = fold};
 
 	start(plan, out);
 	for (size_t i = 0; i < plan->step_count; i++) {
 		const struct qsb__step *step = &plan->steps[i];
-		size_t length;
 
-		if (step->kind != QSB__STEP_NAME_RULE) {
-			if (step->kind != QSB__STEP_PIN && qsb__path_inside(out->resolved, step->path, fold)) {
-				deepest = strlen(step->path);
-				apply_step(out, step);
-			}
-			continue;
-		}
-		if (!(out->access & step->denies))
-			continue;
-		/* A mount at the match or below it is the more specific rule. */
-		length = match_length(step, out->resolved, fold);
-		if (!length || deepest >= length)
-			continue;
-		out->access &= ~step->denies;
-		if (step->denies & QSB__ACCESS_READ)
-			say_rule(out->read_rule, sizeof(out->read_rule), step);
-		say_rule(out->write_rule, sizeof(out->write_rule), step);
+		if (step->kind == QSB__STEP_NAME_RULE)
+			apply_name_rule(&inquiry, step);
+		else if (qsb__path_inside(out->resolved, step->path, fold))
+			apply_step(&inquiry, step);
 	}
-	suggest(out);
+	suggest(&inquiry, apply_held(&inquiry));
 }
 
 int qsb__plan_explain_path(const struct qsb__plan *plan, const struct qsb__host *host, const char *path,

@@ -20,6 +20,7 @@ static void clear_build(struct qsb__build *build)
 	free(build->steps);
 	free(build->name_rules);
 	free(build->gaps);
+	free(build->held);
 	free(build->notes);
 }
 
@@ -102,21 +103,25 @@ static int check_workspace(struct qsb__build *build)
 	                 "with --workspace", build->plan->workspace, verdict.read_rule);
 }
 
-static int report_missing_builtins(struct qsb__build *build)
+/* What the steps cannot hold, of what nobody asked for by name. */
+static int report_gaps(struct qsb__build *build)
 {
+	static const char names[] = "built-in: protected names";
+	bool protect = build->policy->filesystem.protect_names && build->name_rule_count;
 	char what[200];
 
-	if (build->policy->filesystem.protect_names && build->name_rule_count &&
-	    qsb__build_gap(build, "protected names that do not exist yet", "built-in: protected names", false))
+	if (protect && qsb__build_gap(build, "protected names that do not exist yet", names, false))
 		return QSB_E_MEMORY;
-	if (build->policy->filesystem.protect_names && !build->plan->scan_complete &&
-	    qsb__build_gap(build, "protected names deep in a folder too large to look through at the start",
-	                   "built-in: protected names", false))
+	if (protect && !build->plan->scan_complete &&
+	    qsb__build_gap(build, "protected names in folders that were not looked into at the start", names, false))
 		return QSB_E_MEMORY;
-	if (!build->builtin_missing)
-		return 0;
-	snprintf(what, sizeof(what), "%zu secret or own files that do not exist yet", build->builtin_missing);
-	return qsb__build_gap(build, what, "built-in: secrets", false);
+	for (size_t i = 0; build->missing_builtins[i].name; i++) {
+		snprintf(what, sizeof(what), "%zu path%s that %s not exist yet", build->missing_builtins[i].count,
+		         build->missing_builtins[i].count == 1 ? "" : "s", build->missing_builtins[i].count == 1 ? "does" : "do");
+		if (qsb__build_gap(build, what, build->missing_builtins[i].name, false))
+			return QSB_E_MEMORY;
+	}
+	return 0;
 }
 
 /* Hands the lists over to the plan, which keeps them in its arena. */
@@ -127,6 +132,7 @@ static int hand_over(struct qsb__build *build)
 
 	plan->steps = qsb__arena_alloc(build->arena, (steps + 1) * sizeof(plan->steps[0]));
 	plan->gaps = qsb__arena_alloc(build->arena, (build->gap_count + 1) * sizeof(plan->gaps[0]));
+	plan->held = qsb__arena_alloc(build->arena, (build->held_count + 1) * sizeof(plan->held[0]));
 	plan->notes = qsb__arena_alloc(build->arena, (build->note_count + 1) * sizeof(plan->notes[0]));
 	if (build->arena->failed)
 		return qsb__fail_memory(build->err, "plan");
@@ -136,10 +142,13 @@ static int hand_over(struct qsb__build *build)
 		memcpy(plan->steps + build->step_count, build->name_rules, build->name_rule_count * sizeof(plan->steps[0]));
 	if (build->gap_count)
 		memcpy(plan->gaps, build->gaps, build->gap_count * sizeof(plan->gaps[0]));
+	if (build->held_count)
+		memcpy(plan->held, build->held, build->held_count * sizeof(plan->held[0]));
 	if (build->note_count)
 		memcpy(plan->notes, build->notes, build->note_count * sizeof(plan->notes[0]));
 	plan->step_count = steps;
 	plan->gap_count = build->gap_count;
+	plan->held_count = build->held_count;
 	return 0;
 }
 
@@ -157,7 +166,7 @@ static int build_all(struct qsb__build *build, const struct qsb__request *reques
 	int (*const parts[])(struct qsb__build *) = {
 		qsb__build_network, qsb__build_rules, qsb__build_special, sort_rules, qsb__build_globs, sort_rules,
 		qsb__build_names, qsb__build_steps,
-		qsb__build_environment, report_missing_builtins, hand_over, check_workspace,
+		qsb__build_environment, report_gaps, hand_over, check_workspace,
 	};
 	int result = find_folders(build, request);
 

@@ -48,6 +48,12 @@ struct qsb__plan_gap {
 	bool asked;         /* the caller asked for it by name: a back end that cannot close the gap must refuse */
 };
 
+/* Never writable, whoever asks: our own files, the kernel's settings. The steps hold it; this tells `explain`. */
+struct qsb__plan_held {
+	char *path;
+	char *rule;
+};
+
 struct qsb__plan {
 	enum qsb__os os;
 	char *workspace;    /* resolved */
@@ -56,6 +62,8 @@ struct qsb__plan {
 	size_t step_count;
 	struct qsb__plan_gap *gaps;
 	size_t gap_count;
+	struct qsb__plan_held *held;
+	size_t held_count;
 	bool scan_complete; /* every existing protected name has its step */
 	char **notes;       /* NULL-terminated: what the policy allows and this host does not have, one sentence each */
 

@@ -103,5 +103,6 @@ int qsb__build_resolve(struct qsb__build *build, const char *path, char *out, en
 		out[length++] = '/';
 		memcpy(out + length, rest, strlen(rest) + 1);
 	}
-	return 0;
+	/* Where case does not count, the name as it stands on the disk is the real one. */
+	return build->fold ? resolve_on_host(build, path, out, kind) : 0;
 }

@@ -129,7 +129,7 @@ static int add_link(struct qsb__build *build, const struct qsb__rule *rule)
 		return 0;
 	place.path = qsb__arena_text(build->arena, build->link);
 	if (place.deny) {
-		place.file = QSB__FILE_MISSING;
+		place.file = QSB__FILE_LINK;
 	} else if (build->root_empty) {
 		place.special = QSB__STEP_LINK;
 		place.text = rule->path;
@@ -239,23 +239,31 @@ static int add_list(struct qsb__build *build, struct list_of_rules of)
 	return 0;
 }
 
+/* Does one of the entries name the root of everything? */
+static bool names_root(const struct qsb__build *build, const struct qsb__list *list)
+{
+	char absolute[QSB__PATH_MAX];
+
+	for (size_t i = 0; i < list->count; i++) {
+		const char *text = list->items[i].text;
+
+		if (text[strspn(text, "/.")] || qsb__path_absolute(absolute, text, &build->base, NULL))
+			continue;
+		qsb__path_fold_dots(absolute);
+		if (strcmp(absolute, "/") == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Reading everything is the start unless no entry allows "/", or one denies it. */
 static bool starts_empty(const struct qsb__build *build)
 {
-	const struct qsb__list *lists[] = {&build->policy->filesystem.allow_read, &build->policy->filesystem.allow_write};
-	bool allowed = false;
+	const struct qsb_policy *policy = build->policy;
 
-	for (size_t i = 0; i < 2; i++)
-		for (size_t k = 0; k < lists[i]->count; k++)
-			allowed = allowed || strcmp(lists[i]->items[k].text, "/") == 0;
-	for (size_t k = 0; k < build->policy->filesystem.deny_read.count; k++)
-		if (strcmp(build->policy->filesystem.deny_read.items[k].text, "/") == 0)
-			allowed = false;
-	if (allowed || strcmp(build->plan->workspace, "/") != 0)
-		return !allowed;
-	for (size_t k = 0; k < build->policy->filesystem.allow_write.count; k++)
-		allowed = allowed || strcmp(build->policy->filesystem.allow_write.items[k].text, ".") == 0;
-	return !allowed;
+	if (names_root(build, &policy->filesystem.deny_read))
+		return true;
+	return !names_root(build, &policy->filesystem.allow_read) && !names_root(build, &policy->filesystem.allow_write);
 }
 
 /* Allowances come first: what is writable decides which missing paths matter. Writing includes reading, and what may

@@ -133,10 +133,11 @@ static int add_windows(struct qsb__build *build)
 	return result ? result : add_scratch(build, absolute, false);
 }
 
-static int hold(struct qsb__build *build, const char *path, const char *reason)
+/* `quiet`: another name rule speaks of it when it does not exist. */
+static int hold(struct qsb__build *build, const char *path, const char *reason, bool quiet)
 {
 	struct qsb__rule rule = {.deny = QSB__ACCESS_WRITE, .hard = true, .special = QSB__STEP_BIND_RO, .pin_all = true,
-	                         .name = "built-in: own files", .reason = reason};
+	                         .name = "built-in: own files", .reason = reason, .quiet = quiet};
 
 	return qsb__build_add_path(build, &rule, path);
 }
@@ -153,17 +154,17 @@ static int add_own_files(struct qsb__build *build)
 	else if (!build->host->home || !qsb__path_join(path, build->host->home, ".config"))
 		path[0] = '\0';
 	if (!result && path[0] && qsb__path_join(path, path, "qiming-sandbox"))
-		result = hold(build, path, "the user's policy");
+		result = hold(build, path, "the user's policy", false);
 	if (!result && qsb__path_join(path, build->plan->workspace, ".qiming-sandbox.json"))
-		result = hold(build, path, "the project's policy");
+		result = hold(build, path, "the project's policy", build->policy->filesystem.protect_names);
 	if (!result && !build->base.windows)
-		result = hold(build, "/etc/qiming-sandbox", "the managed policy");
+		result = hold(build, "/etc/qiming-sandbox", "the managed policy", false);
 	if (!result && build->host->program)
-		result = hold(build, build->host->program, "the sandbox program");
+		result = hold(build, build->host->program, "the sandbox program", false);
 	for (int layer = 0; !result && layer < QSB__LAYER_COUNT; layer++)
 		if (build->policy->source[layer] &&
 		    qsb__path_is_absolute(build->policy->source[layer], build->base.windows))
-			result = hold(build, build->policy->source[layer], "a policy in force");
+			result = hold(build, build->policy->source[layer], "a policy in force", false);
 	return result;
 }
 

@@ -153,8 +153,21 @@ static unsigned settle(struct node *node, const struct frame *above)
 	return access;
 }
 
-/* A denied name that is not there: nothing can be mounted over it, so the rule goes by name. */
-static int deny_missing(struct qsb__build *build, const struct node *node, const struct frame *above, unsigned denies)
+static void count_missing(struct qsb__build *build, const struct qsb__rule *rule)
+{
+	const size_t most = sizeof(build->missing_builtins) / sizeof(build->missing_builtins[0]) - 1;
+	size_t i = 0;
+
+	while (i < most && build->missing_builtins[i].name && strcmp(build->missing_builtins[i].name, rule->name) != 0)
+		i++;
+	if (i == most)
+		return;
+	build->missing_builtins[i].name = rule->name;
+	build->missing_builtins[i].count++;
+}
+
+/* A denied name that is not there, or is a link, which is no file to mount over: the rule goes by name. */
+static int deny_by_name(struct qsb__build *build, const struct node *node, const struct frame *above, unsigned denies)
 {
 	const struct qsb__rule *rule = node->deny[0] ? node->deny[0] : node->deny[1] ? node->deny[1] : node->hard;
 	char glob[3 * QSB__PATH_MAX], what[QSB__PATH_MAX + 100];
@@ -163,14 +176,12 @@ static int deny_missing(struct qsb__build *build, const struct node *node, const
 		return 0;
 	if (!qsb__glob_quote(glob, sizeof(glob), qsb__path_below(node->path, above->anchor)))
 		return qsb__fail(build->err, QSB_E_RANGE, "plan", "a denied path is too long: %.100s…", node->path);
-	if (rule->item) {
-		snprintf(what, sizeof(what), "%s does not exist (as a file of its own): it is kept from being made by name only",
-		         node->path);
-		if (qsb__build_gap(build, what, qsb__build_rule_text(build, rule), true))
-			return QSB_E_MEMORY;
-	} else {
-		build->builtin_missing++;
-	}
+	snprintf(what, sizeof(what), node->file == QSB__FILE_LINK ? "%s is a link, which could be replaced by a file"
+	                                                          : "%s does not exist, and could be made", node->path);
+	if (!rule->item)
+		count_missing(build, rule);
+	else if (qsb__build_gap(build, what, qsb__build_rule_text(build, rule), true))
+		return QSB_E_MEMORY;
 	return qsb__build_name_rule(build, above->anchor, glob, rule, denies);
 }
 
@@ -179,11 +190,23 @@ static int allow_missing(struct qsb__build *build, const struct node *node)
 	const struct qsb__rule *rule = node->allow[1] ? node->allow[1] : node->allow[0];
 	char text[QSB__PATH_MAX + 400];
 
-	if (!rule || !rule->item)
+	if (!rule || !rule->item || node->file == QSB__FILE_LINK)
 		return 0;
 	snprintf(text, sizeof(text), "%s does not exist, so %s allows nothing there", node->path,
 	         qsb__build_rule_text(build, rule));
 	return qsb__build_note(build, text);
+}
+
+static int add_held(struct qsb__build *build, const struct node *node)
+{
+	struct qsb__plan_held *held;
+
+	if (qsb__build_grow(&build->held, build->held_count, &build->held_capacity, sizeof(*held)))
+		return qsb__fail_memory(build->err, "plan");
+	held = &build->held[build->held_count++];
+	held->path = qsb__arena_text(build->arena, node->path);
+	held->rule = qsb__arena_format(build->arena, "%s (%s)", node->hard->name, node->hard->reason);
+	return 0;
 }
 
 static enum qsb__step_kind step_for(unsigned access, const struct node *node)
@@ -262,6 +285,8 @@ static int place(struct qsb__build *build, struct node *node, const struct frame
 
 	*here = *above;
 	here->path = node->path;
+	if (node->hard && add_held(build, node))
+		return QSB_E_MEMORY;
 	if (above->closed)
 		return 0;
 	if (node->special)
@@ -271,11 +296,11 @@ static int place(struct qsb__build *build, struct node *node, const struct frame
 		return 0;
 	here->access = access;
 	here->hard = above->hard || node->hard;
-	if (node->file == QSB__FILE_MISSING) {
-		if (access & ~above->access)
-			here->access &= above->access;
-		return above->access & ~access ? deny_missing(build, node, above, above->access & ~access)
-		                               : allow_missing(build, node);
+	if (node->file == QSB__FILE_MISSING || node->file == QSB__FILE_LINK) {
+		here->access = access & above->access;
+		if (above->scratch || !(above->access & ~access))
+			return allow_missing(build, node);
+		return deny_by_name(build, node, above, above->access & ~access);
 	}
 	here->scratch = false;
 	here->anchor = node->path;
