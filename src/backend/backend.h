@@ -18,6 +18,7 @@ struct qsb__launch {
 	int stdio[3];              /* descriptors that become 0, 1 and 2; owned by the supervisor */
 	const int *pass_fds;       /* further descriptors that the command keeps, under their own numbers */
 	size_t pass_count;
+	bool foreground;           /* a process group of its own, in the foreground of the terminal at stdio[0] */
 	bool new_session;          /* cut off from the caller's controlling terminal */
 	bool tty;                  /* a pseudo-terminal made inside becomes 0, 1 and 2; `stdio` is not used */
 	unsigned short rows, columns;
@@ -38,6 +39,8 @@ struct qsb__outcome {
 	struct qsb_error error;
 	uint64_t user_us, system_us, max_rss_bytes;
 };
+
+enum { QSB__STATUS_STOPPED = 2 };
 
 /* One fact of a back end on this host, for doctor. */
 struct qsb__probe_row {
@@ -65,7 +68,8 @@ struct qsb__backend {
 	/* Starts the command. After it, `status_fd` becomes readable when there is an outcome to read. */
 	int (*start)(struct qsb__sandbox *sandbox, const struct qsb__launch *launch, struct qsb_error *err);
 	int (*status_fd)(const struct qsb__sandbox *sandbox);
-	/* Reads what came on status_fd: 1 = *outcome is filled in, 0 = not yet, negative = QSB_E_*. */
+	/* Reads what came on status_fd: 1 = *outcome is filled in, 0 = not yet, negative = QSB_E_*;
+	 * QSB__STATUS_STOPPED = the command was stopped (Ctrl-Z), it can be continued through its group. */
 	int (*read_status)(struct qsb__sandbox *sandbox, struct qsb__outcome *outcome, struct qsb_error *err);
 	/* Calls of the command that the supervisor has to answer, -1 = none; `serve` handles what is waiting. */
 	int (*calls_fd)(const struct qsb__sandbox *sandbox);
@@ -74,6 +78,8 @@ struct qsb__backend {
 	int (*tty_fd)(const struct qsb__sandbox *sandbox);
 	/* Sends a signal to the command's first process. */
 	int (*signal)(struct qsb__sandbox *sandbox, int number);
+	/* The command's process group as a number of this side, 0 = not known. */
+	int (*group)(const struct qsb__sandbox *sandbox);
 	/* Ends every process of the sandbox at once. Can be called at any time, also twice. */
 	void (*kill)(struct qsb__sandbox *sandbox);
 	/* After a kill: returns when every process is dead; fills in what they used. */

@@ -289,6 +289,11 @@ static int run_loaded(const struct qsb__invocation *invocation, const struct des
 			fprintf(stderr, "qiming-sandbox: %s\n", lost.message);
 	}
 	report_to_person(&result, command[0]);
+	if (result.die_of_signal) {
+		fflush(NULL);
+		signal(result.signal, SIG_DFL);
+		raise(result.signal);
+	}
 	return result.exit_code;
 }
 

@@ -78,6 +78,9 @@ void qsb__terminal_attach(struct qsb__supervisor *supervisor, int fd);
 void qsb__terminal_resize(struct qsb__supervisor *supervisor);
 void qsb__terminal_end(struct qsb__supervisor *supervisor);
 
+/* The command was stopped: so are we, until somebody continues us. */
+void qsb__terminal_suspend(struct qsb__supervisor *supervisor);
+
 /* watch.c */
 void qsb__watch_start(struct qsb__supervisor *supervisor);
 void qsb__watch_settle(struct qsb__supervisor *supervisor);

@@ -96,6 +96,10 @@ static void status_ready(uv_poll_t *handle, int status, int events)
 	struct qsb_error err;
 	int code = supervisor->request->backend->read_status(supervisor->sandbox, &supervisor->outcome, &err);
 
+	if (code == QSB__STATUS_STOPPED) {
+		qsb__terminal_suspend(supervisor);
+		return;
+	}
 	if (code == 0) {
 		begin_serving(supervisor);
 		return;
@@ -146,6 +150,12 @@ static bool any_terminal(void)
 	return isatty(STDIN_FILENO) || isatty(STDOUT_FILENO) || isatty(STDERR_FILENO);
 }
 
+/* The terminal is ours to hand on: we are in its foreground, and not one part of a pipeline that shares it. */
+static bool has_foreground(void)
+{
+	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
 /* Output goes through us only when somebody wants it kept or bounded: else the command has the caller's own streams. */
 static bool is_relayed(const struct qsb__supervisor *supervisor)
 {
@@ -193,7 +203,8 @@ static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	launch->pass_count = request->pass_count;
 	launch->tty = request->tty;
 	launch->new_session = !request->tty && !any_terminal();
-	supervisor->shares_terminal = !launch->new_session && !request->tty;
+	launch->foreground = !request->tty && has_foreground();
+	supervisor->shares_terminal = !launch->new_session && !request->tty && !launch->foreground;
 	for (int i = 0; i < 3; i++)
 		launch->stdio[i] = i;
 	qsb__keeper_init(&supervisor->kept_out, request->plan->output_bytes);

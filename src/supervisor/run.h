@@ -42,6 +42,7 @@ struct qsb__result {
 	int exit_code;        /* as `run` exits */
 	int signal;           /* the command died of it, 0 = none */
 	int exec_errno;       /* why the command could not be executed (exit code 126 or 127), 0 = it ran */
+	bool die_of_signal;   /* end by `signal` as the command did: whoever shares our terminal looks at that */
 	bool timed_out;
 	bool out_of_memory;
 	struct qsb__capture out, err;

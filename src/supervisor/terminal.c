@@ -3,9 +3,11 @@
  * on to it. The caller's settings come back on every way out that leaves us a chance.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -76,10 +78,58 @@ void qsb__terminal_attach(struct qsb__supervisor *supervisor, int fd)
 	qsb__stream_start(&supervisor->in, supervisor, STDIN_FILENO, fd);
 }
 
-void qsb__terminal_end(struct qsb__supervisor *supervisor)
+/* Makes a group the terminal's foreground one. We may be in the background, where this would stop us. */
+static void hand_terminal_to(pid_t group)
+{
+	void (*before)(int) = signal(SIGTTOU, SIG_IGN);
+
+	tcsetpgrp(STDIN_FILENO, group);
+	signal(SIGTTOU, before);
+}
+
+static void restore_settings(struct qsb__supervisor *supervisor)
 {
 	if (!supervisor->terminal_raw)
 		return;
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &saved);
 	supervisor->terminal_raw = false;
+}
+
+void qsb__terminal_suspend(struct qsb__supervisor *supervisor)
+{
+	const struct qsb__launch *launch = &supervisor->launch;
+	pid_t group = supervisor->request->backend->group(supervisor->sandbox);
+	bool raw = supervisor->terminal_raw;
+
+	/* Stopped by somebody's signal, with no terminal that another program would wait for. */
+	if ((!launch->foreground && !raw) || group <= 0)
+		return;
+	restore_settings(supervisor);
+	if (launch->foreground)
+		hand_terminal_to(getpgrp());
+	/* As the key would have done: the whole job stops. This line returns when it is continued. */
+	kill(0, SIGTSTP);
+	if (tcgetpgrp(STDIN_FILENO) == getpgrp()) {
+		if (raw)
+			make_raw(supervisor);
+		else
+			hand_terminal_to(group);
+	}
+	kill(-group, SIGCONT);
+}
+
+void qsb__terminal_end(struct qsb__supervisor *supervisor)
+{
+	const struct qsb__outcome *outcome = &supervisor->outcome;
+
+	restore_settings(supervisor);
+	if (!supervisor->launch.foreground || !supervisor->sandbox)
+		return;
+	hand_terminal_to(getpgrp());
+	/* Ctrl-C went to the command alone; the others of our job, such as a script that calls us, wait for it too. */
+	if (outcome->end == QSB__END_EXITED && WIFSIGNALED(outcome->wait_status) &&
+	    WTERMSIG(outcome->wait_status) == SIGINT) {
+		supervisor->result->die_of_signal = true;
+		kill(0, SIGINT);
+	}
 }

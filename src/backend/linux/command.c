@@ -134,15 +134,37 @@ static int move_streams(const struct qsb__starter *command)
 	return 0;
 }
 
+/*
+ * The terminal's foreground group must be one that can be named inside: a shell with job control saves and restores it.
+ * Until the exec we are in the background, where changing it stops the caller: that signal has to wait.
+ */
+static int take_foreground(int terminal)
+{
+	sigset_t background, before;
+	pid_t self = getpid();
+	int code = 0;
+
+	sigemptyset(&background);
+	sigaddset(&background, SIGTTOU);
+	sigprocmask(SIG_BLOCK, &background, &before);
+	if (setpgid(0, 0) != 0 || ioctl(terminal, TIOCSPGRP, &self) != 0)
+		code = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return code;
+}
+
 static int prepare_descriptors(const struct qsb__starter *command)
 {
 	const struct qsb__launch *launch = command->sandbox->launch;
 	int code;
 
-	if (command->terminal >= 0 || launch->new_session)
+	if (command->terminal >= 0 || launch->foreground) {
+		code = take_foreground(command->terminal >= 0 ? command->terminal : launch->stdio[0]);
+		if (code != 0)
+			return code;
+	}
+	if (launch->new_session)
 		setsid();
-	if (command->terminal >= 0 && ioctl(command->terminal, TIOCSCTTY, 0) != 0)
-		return -errno;
 	code = move_streams(command);
 	if (code == 0 && qsb__close_range(FIRST_FREE_FD, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
 		code = -errno;
@@ -195,7 +217,8 @@ static int command_main(void *argument)
 	} else {
 		command->failed = true;
 	}
-	_exit(127);
+	/* Returning ends the process as _exit does, and does not make the address sanitizer wonder at this stack. */
+	return 127;
 }
 
 /* The command starts with default signal handling whatever the caller did, but stays deaf where it was made deaf on

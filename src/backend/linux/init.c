@@ -125,6 +125,9 @@ static int open_terminal(const struct qsb__sandbox *sandbox, int pts, int *outer
 		return qsb__fail_os(err, errno, "terminal", "cannot open the pseudo-terminal's inner end");
 	if (size.ws_row > 0 && ioctl(*outer, TIOCSWINSZ, &size) != 0)
 		return qsb__fail_os(err, errno, "terminal", "cannot set the pseudo-terminal's size");
+	/* We lead the session, not the command: Ctrl-Z stops no group whose parents are all in other sessions. */
+	if (setsid() < 0 || ioctl(*inner, TIOCSCTTY, 0) != 0)
+		return qsb__fail_os(err, errno, "terminal", "cannot make the pseudo-terminal the controlling one");
 	return 0;
 }
 
@@ -211,15 +214,29 @@ void qsb__usage_set(struct qsb__outcome *outcome, const struct rusage *usage)
 	outcome->max_rss_bytes = (uint64_t)usage->ru_maxrss * 1024U;
 }
 
-static void reap(pid_t command, struct qsb__outcome *outcome)
+static void tell_stopped(const struct qsb__sandbox *sandbox)
+{
+	struct qsb__message message;
+
+	memset(&message, 0, sizeof(message));
+	message.kind = QSB__MESSAGE_STOPPED;
+	send_message(sandbox, &message, NULL, 0);
+}
+
+static void reap(const struct qsb__sandbox *sandbox, pid_t command, struct qsb__outcome *outcome)
 {
 	struct rusage usage;
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR) {
+	while ((pid = waitpid(-1, &status, __WALL | WUNTRACED)) > 0 || errno == EINTR) {
 		if (pid != command)
 			continue;
+		/* Whoever has the terminal outside must stop as well, and continue it later. */
+		if (WIFSTOPPED(status)) {
+			tell_stopped(sandbox);
+			continue;
+		}
 		outcome->wait_status = status;
 		/* The command is done: what it left in the background ends now, and is reaped in this loop. */
 		kill(-1, SIGKILL);
@@ -252,7 +269,7 @@ void qsb__init_main(struct qsb__sandbox *sandbox)
 		message.outcome.end = QSB__END_NOT_FOUND;
 		message.outcome.os_error = command.exec_error;
 	}
-	reap(command.pid, &message.outcome);
+	reap(sandbox, command.pid, &message.outcome);
 	message.kind = QSB__MESSAGE_OUTCOME;
 	send_message(sandbox, &message, NULL, 0);
 	_exit(0);

@@ -204,6 +204,8 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 		outcome->end = QSB__END_LOST;
 		return 1;
 	}
+	if (message.kind == QSB__MESSAGE_STOPPED)
+		return QSB__STATUS_STOPPED;
 	if (message.kind == QSB__MESSAGE_OUTCOME) {
 		*outcome = message.outcome;
 		return 1;
@@ -235,6 +237,25 @@ static int send_signal(struct qsb__sandbox *sandbox, int number)
 	if (sandbox->command_pidfd < 0)
 		return -ESRCH;
 	return qsb__pidfd_send_signal(sandbox->command_pidfd, number) == 0 ? 0 : -errno;
+}
+
+/* "Pid:" of a pidfd, as seen from here. The command leads its group wherever this is asked. */
+static int group(const struct qsb__sandbox *sandbox)
+{
+	char path[64], text[1024];
+	QSB_CLEANUP_FD int fd = -1;
+	ssize_t length;
+	const char *at;
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", sandbox->command_pidfd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	at = strstr(text, "\nPid:");
+	return at && sscanf(at, "\nPid: %d", &pid) == 1 && pid > 0 ? pid : 0;
 }
 
 /* The kernel kills every process of a pid namespace with its first one. */
@@ -342,6 +363,7 @@ const struct qsb__backend qsb__backend_namespaces = {
 	.serve_calls = qsb__calls_serve,
 	.tty_fd = tty_fd,
 	.signal = send_signal,
+	.group = group,
 	.kill = kill_all,
 	.wait_dead = wait_dead,
 	.measure = qsb__measure,

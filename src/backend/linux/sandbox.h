@@ -78,7 +78,7 @@ struct qsb__sandbox {
 };
 
 /* What the child tells over the status socket: one packet each. */
-enum qsb__message_kind { QSB__MESSAGE_STARTED, QSB__MESSAGE_OUTCOME };
+enum qsb__message_kind { QSB__MESSAGE_STARTED, QSB__MESSAGE_STOPPED, QSB__MESSAGE_OUTCOME };
 
 struct qsb__message {
 	enum qsb__message_kind kind;

@@ -37,8 +37,13 @@ bool qsb__signals_read(int fd, struct qsb__signal *out)
 
 void qsb__signals_close(int fd)
 {
+	struct qsb__signal waiting;
+
 	if (fd < 0)
 		return;
+	/* What came too late to matter must not end us now. */
+	while (qsb__signals_read(fd, &waiting))
+		;
 	close(fd);
 	sigprocmask(SIG_UNBLOCK, &taken, NULL);
 }
