@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/message.h"
 #include "core/error.h"
 #include "os/arguments.h"
 #include "os/descriptors.h"
@@ -10,7 +11,7 @@
 
 static int fail(const struct qsb_error *err)
 {
-	fprintf(stderr, "qiming-sandbox: %s\n", err->message);
+	qsb__message("%s", err->message);
 	return QSB__EXIT_SANDBOX;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/backend.h"
 #include "cli/load.h"
+#include "cli/message.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "os/descriptors.h"
@@ -222,7 +223,7 @@ static void report_exec_failure(const char *name, int os_code)
 {
 	bool looked_up = os_code == ENOENT && !strchr(name, '/');
 
-	fprintf(stderr, "qiming-sandbox: %s: %s\n", name, looked_up ? "command not found" : strerror(os_code));
+	qsb__message("%s: %s", name, looked_up ? "command not found" : strerror(os_code));
 }
 
 /* One line for a person who wonders why the command failed. */
@@ -231,16 +232,18 @@ static void report_denial(const struct qsb__result *result)
 	const struct qsb__denial *denial = &result->denials[0];
 	size_t more = result->denial_count - 1 + result->denials_left_out;
 	bool limit = strcmp(denial->kind, "limit") == 0;
+	bool fix = denial->suggestion[0];
+	char others[40] = "";
 
-	fprintf(stderr, "qiming-sandbox: %s: %s%s%s", limit ? "limit reached" : "refused", denial->operation,
-	        denial->target[0] ? " " : "", denial->target);
-	if (denial->rule[0])
-		fprintf(stderr, " (%s)", denial->rule);
-	if (denial->suggestion[0])
-		fprintf(stderr, "; to %s it: %s", limit ? "raise" : "allow", denial->suggestion);
 	if (more > 0)
-		fprintf(stderr, "; and %zu more", more);
-	fputc('\n', stderr);
+		snprintf(others, sizeof(others), "; and %zu more", more);
+	qsb__message("%s: %s%s%s%s%s%s%s%s%s", limit ? "limit reached" : "refused", denial->operation,
+		     denial->target[0] ? " " : "", denial->target, denial->rule[0] ? " (" : "", denial->rule,
+		     denial->rule[0] ? ")" : "",
+		     !fix    ? ""
+		     : limit ? "; to raise it: "
+			     : "; to allow it: ",
+		     denial->suggestion, others);
 }
 
 static void report_to_person(const struct qsb__result *result, const char *name)
@@ -286,7 +289,7 @@ static int run_loaded(const struct qsb__invocation *invocation, const struct des
 		json = qsb__result_json(&result);
 		/* The command ran: its exit status stands, whatever became of the report. */
 		if (write_result(invocation, descriptors, json, &lost) < 0)
-			fprintf(stderr, "qiming-sandbox: %s\n", lost.message);
+			qsb__message("%s", lost.message);
 	}
 	report_to_person(&result, command[0]);
 	if (result.die_of_signal) {

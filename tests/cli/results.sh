@@ -80,3 +80,5 @@ mkdir -p closed && chmod 000 closed
 is 'a folder of PATH that may not be entered does not make a missing command a refused one' 127 \
 	"$(PATH=$ws/closed:$PATH status qs run -- npmm)"
 chmod 755 closed
+is 'a name cannot write to the terminal' 'qiming-sandbox: ?[31mred?: command not found' \
+	"$(qs run -- $'\033[31mred\a' 2>&1)"

@@ -1,0 +1,11 @@
+/* What the program itself says on stderr. */
+#ifndef QSB_CLI_MESSAGE_H
+#define QSB_CLI_MESSAGE_H
+
+/*
+ * One line, "qiming-sandbox: …". Names of files and of commands may be somebody else's: control characters in it, with
+ * which they could write to the terminal, become '?'.
+ */
+void qsb__message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif
