@@ -72,31 +72,46 @@ void qsb__row_set(struct qsb_policy *policy, const struct qsb__row *row, uint64_
 		memcpy(at, &value, sizeof(value));
 }
 
-/* There is no capacity field: a list has room for the next power of two. */
+int qsb__list_reserve(struct qsb__list *list, size_t count)
+{
+	struct qsb__item *items = count > list->room ? reallocarray(list->items, count, sizeof(*items)) : list->items;
+
+	if (!items && count)
+		return QSB_E_MEMORY;
+	list->items = items;
+	list->room = count > list->room ? count : list->room;
+	return 0;
+}
+
+int qsb__list_push(struct qsb__list *list, const struct qsb__item *item)
+{
+	if (list->count == list->room && qsb__list_reserve(list, list->room ? list->room * 2 : 4))
+		return QSB_E_MEMORY;
+	list->items[list->count++] = *item;
+	return 0;
+}
+
 int qsb__list_add(struct qsb__list *list, const char *text, enum qsb__layer layer, unsigned index)
 {
-	char *copy = strdup(text);
+	struct qsb__item item = {.text = strdup(text), .layer = layer, .index = index};
+	int code = item.text ? qsb__list_push(list, &item) : QSB_E_MEMORY;
 
-	if (!copy)
-		return QSB_E_MEMORY;
-	if ((list->count & (list->count - 1)) == 0) {
-		size_t room = list->count ? list->count * 2 : 1;
-		struct qsb__item *items = reallocarray(list->items, room, sizeof(*items));
+	if (code)
+		free(item.text);
+	return code;
+}
 
-		if (!items) {
-			free(copy);
-			return QSB_E_MEMORY;
-		}
-		list->items = items;
-	}
-	list->items[list->count++] = (struct qsb__item){.text = copy, .layer = layer, .index = index};
-	return 0;
+void qsb__item_clear(struct qsb__item *item)
+{
+	if (!item->borrowed)
+		free(item->text);
+	item->text = NULL;
 }
 
 void qsb__list_clear(struct qsb__list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		free(list->items[i].text);
+		qsb__item_clear(&list->items[i]);
 	free(list->items);
 	*list = (struct qsb__list){0};
 }
@@ -112,6 +127,13 @@ static void clear_values(struct qsb_policy *policy)
 	qsb__list_clear(&policy->notes);
 	for (size_t i = 0; i < QSB__LAYER_COUNT; i++)
 		free(policy->source[i]);
+	while (policy->texts) {
+		struct qsb__text *text = policy->texts;
+
+		policy->texts = text->next;
+		free(text->bytes);
+		free(text);
+	}
 }
 
 void qsb__patch_clear(struct qsb__patch *patch)

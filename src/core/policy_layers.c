@@ -5,7 +5,6 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "core/path.h"
 #include "core/policy_file.h"
 #include "core/policy_load.h"
@@ -33,14 +32,17 @@ static size_t extends_index(void)
 	return qsb__row_index(qsb__row_by_pointer("/extends"));
 }
 
-static int parse_layer(struct layers *layers, enum qsb__layer layer, const char *name, const char *text, size_t length,
+/* Takes `text`. */
+static int parse_layer(struct layers *layers, enum qsb__layer layer, const char *name, char *text, size_t length,
                        struct qsb_error *err)
 {
 	struct qsb__patch *patch = &layers->patches[layer];
 
 	layers->files[layer] = strdup(name);
-	if (!layers->files[layer])
+	if (!layers->files[layer]) {
+		free(text);
 		return qsb__fail_memory(err, "policy");
+	}
 	patch->layer = layer;
 	patch->source = layers->files[layer];
 	return qsb__patch_parse(patch, text, length, err);
@@ -49,8 +51,8 @@ static int parse_layer(struct layers *layers, enum qsb__layer layer, const char 
 /* A file that need not be there. */
 static int read_layer(struct layers *layers, enum qsb__layer layer, const char *path, struct qsb_error *err)
 {
-	QSB_CLEANUP_FREE char *text = NULL;
 	struct qsb_error fault;
+	char *text = NULL;
 	size_t length;
 	int code = layer == QSB__LAYER_MANAGED ? qsb__policy_read_managed(path, &text, &length, &fault)
 	                                       : qsb__policy_read_file(path, &text, &length, &fault);
@@ -67,8 +69,7 @@ static int read_layer(struct layers *layers, enum qsb__layer layer, const char *
 
 static int read_fd(struct layers *layers, struct qsb_error *err)
 {
-	QSB_CLEANUP_FREE char *text = NULL;
-	char name[32];
+	char name[32], *text = NULL;
 	size_t length;
 	int code;
 

@@ -3,14 +3,23 @@
 #include <string.h>
 
 #include "core/error.h"
+#include "core/json_tree.h"
 #include "core/policy_load.h"
 #include "core/policy_patch.h"
 
-static int append(struct qsb__list *list, const struct qsb__list *more)
+/* Moves the entries of `more` behind those of `list`. The new ones may be many, the present ones are few. */
+static int append(struct qsb__list *list, struct qsb__list *more)
 {
-	for (size_t i = 0; i < more->count; i++)
-		if (qsb__list_add(list, more->items[i].text, more->items[i].layer, more->items[i].index))
-			return QSB_E_MEMORY;
+	size_t count = list->count;
+
+	if (qsb__list_reserve(more, count + more->count))
+		return QSB_E_MEMORY;
+	memmove(more->items + count, more->items, more->count * sizeof(*more->items));
+	memcpy(more->items, list->items, count * sizeof(*more->items));
+	more->count += count;
+	free(list->items);
+	*list = *more;
+	*more = (struct qsb__list){0};
 	return 0;
 }
 
@@ -25,7 +34,7 @@ static int set_variable(struct qsb__list *list, const struct qsb__item *item)
 
 			if (!copy)
 				return QSB_E_MEMORY;
-			free(list->items[i].text);
+			qsb__item_clear(&list->items[i]);
 			list->items[i] = (struct qsb__item){.text = copy, .layer = item->layer, .index = item->index};
 			return 0;
 		}
@@ -68,8 +77,20 @@ static int merge_row(struct qsb_policy *policy, const struct qsb__row *row, stru
 	return 0;
 }
 
+/* The text goes where the entries go that lie in it, before any of them does. */
+static void move_texts(struct qsb_policy *policy, struct qsb__patch *patch)
+{
+	struct qsb__text **end = &policy->texts;
+
+	while (*end)
+		end = &(*end)->next;
+	*end = patch->values.texts;
+	patch->values.texts = NULL;
+}
+
 int qsb__patch_merge(struct qsb_policy *policy, struct qsb__patch *patch, struct qsb_error *err)
 {
+	move_texts(policy, patch);
 	for (size_t i = 0; i < qsb__row_count; i++)
 		if (patch->named[i] && merge_row(policy, &qsb__rows[i], patch))
 			return qsb__fail_memory(err, "policy");
@@ -128,8 +149,16 @@ int qsb__policy_merge_json(struct qsb_policy *policy, enum qsb__layer layer, con
 {
 	static const struct qsb__places nowhere = {0};
 	struct qsb__patch patch = {.layer = layer, .source = source};
-	int code = qsb__patch_parse(&patch, text, length, err);
+	char *copy = length <= QSB__JSON_MAX ? malloc(length + 1) : NULL;
+	int code;
 
+	if (length > QSB__JSON_MAX)
+		return qsb__fail(err, QSB_E_RANGE, "/", "%s is larger than 1 MiB, the most a policy may have", source);
+	if (!copy)
+		return qsb__fail_memory(err, "policy");
+	memcpy(copy, text, length);
+	copy[length] = '\0';
+	code = qsb__patch_parse(&patch, copy, length, err);
 	if (!code && (layer == QSB__LAYER_PROJECT || layer == QSB__LAYER_MANAGED))
 		code = qsb__patch_tighten(policy, &patch, &nowhere, err);
 	else if (!code)

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
 #include "core/cleanup.h"
+#include "core/error.h"
 #include "core/json.h"
+#include "core/json_tree.h"
 #include "core/policy_patch.h"
 #include "core/suggest.h"
 
@@ -14,6 +15,7 @@ enum { POINTER_MAX = 320, SHOWN_MAX = 80 };
 /* Where the parser stands. */
 struct cursor {
 	struct qsb__patch *patch;
+	const struct qsb__json_tree *tree;
 	char pointer[POINTER_MAX];
 	struct qsb_error *err;
 };
@@ -24,38 +26,31 @@ static struct qsb__place place_of(const struct cursor *cursor)
 }
 
 /* What stands there, for a message: the value itself where it is short, else its kind. */
-static void show_value(const json_t *value, char out[SHOWN_MAX])
+static void show_value(const struct qsb__json_node *value, char out[SHOWN_MAX])
 {
-	char number[40];
+	static const char *const kinds[] = {
+		[QSB__JSON_NULL] = "null",    [QSB__JSON_FALSE] = "false",   [QSB__JSON_TRUE] = "true",
+		[QSB__JSON_ARRAY] = "a list", [QSB__JSON_OBJECT] = "an object",
+	};
 
-	switch (json_typeof(value)) {
-	case JSON_STRING:
+	switch (value->kind) {
+	case QSB__JSON_STRING:
 		out[0] = '"';
-		qsb__json_printable(out + 1, SHOWN_MAX - 2, json_string_value(value), json_string_length(value));
+		qsb__json_printable(out + 1, SHOWN_MAX - 2, value->is.text, strlen(value->is.text));
 		strcat(out, "\"");
 		return;
-	case JSON_INTEGER:
-		snprintf(out, SHOWN_MAX, "%lld", (long long)json_integer_value(value));
+	case QSB__JSON_INTEGER:
+		snprintf(out, SHOWN_MAX, "%lld", (long long)value->is.integer);
 		return;
-	case JSON_REAL:
-		snprintf(number, sizeof(number), "%.10g", json_real_value(value));
-		snprintf(out, SHOWN_MAX, "%s", number);
-		return;
-	case JSON_OBJECT:
-		snprintf(out, SHOWN_MAX, "an object");
-		return;
-	case JSON_ARRAY:
-		snprintf(out, SHOWN_MAX, "a list");
-		return;
-	case JSON_NULL:
-		snprintf(out, SHOWN_MAX, "null");
+	case QSB__JSON_REAL:
+		snprintf(out, SHOWN_MAX, "%.10g", value->is.real);
 		return;
 	default:
-		snprintf(out, SHOWN_MAX, "%s", json_is_true(value) ? "true" : "false");
+		snprintf(out, SHOWN_MAX, "%s", kinds[value->kind]);
 	}
 }
 
-static int refuse(struct cursor *cursor, const struct qsb__row *row, int code, const json_t *value)
+static int refuse(struct cursor *cursor, const struct qsb__row *row, int code, const struct qsb__json_node *value)
 {
 	struct qsb__place place = place_of(cursor);
 	char shown[SHOWN_MAX];
@@ -64,75 +59,52 @@ static int refuse(struct cursor *cursor, const struct qsb__row *row, int code, c
 	return qsb__value_refuse(row, code, shown, &place, cursor->err);
 }
 
-static int parse_number(struct cursor *cursor, const struct qsb__row *row, const json_t *value, uint64_t *out)
+static int parse_number(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
+                        uint64_t *out)
 {
-	bool fraction = row->type == QSB__ROW_SECONDS || row->type == QSB__ROW_CPUS;
-	double real = json_number_value(value) * (fraction ? 1000 : 1);
-	struct qsb__place place = place_of(cursor);
-	char shown[SHOWN_MAX];
+	bool thousandths = row->type == QSB__ROW_SECONDS || row->type == QSB__ROW_CPUS;
+	bool fraction = value->kind == QSB__JSON_REAL;
+	double real = (fraction ? value->is.real : (double)value->is.integer) * (thousandths ? 1000 : 1);
 
-	if (json_is_real(value) && !fraction)
+	if (fraction && !thousandths)
 		return refuse(cursor, row, QSB_E_INVALID, value);
 	/* Compared as reals first: what is out of range must not be cast. */
 	if (!(real >= (double)row->min && real <= (double)row->max))
 		return refuse(cursor, row, QSB_E_RANGE, value);
-	*out = json_is_real(value) ? (uint64_t)(real + 0.5)
-	                           : (uint64_t)json_integer_value(value) * (fraction ? 1000U : 1U);
-	show_value(value, shown);
-	return qsb__value_check(row, *out, shown, &place, cursor->err);
+	*out = fraction ? (uint64_t)(real + 0.5) : (uint64_t)value->is.integer * (thousandths ? 1000U : 1U);
+	return *out >= row->min && *out <= row->max ? 0 : refuse(cursor, row, QSB_E_RANGE, value);
 }
 
-static int parse_scalar(struct cursor *cursor, const struct qsb__row *row, const json_t *value)
+static int parse_text(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
+                      uint64_t *out)
 {
 	struct qsb__place place = place_of(cursor);
-	uint64_t number = 0;
-	int code;
 
-	if (row->type == QSB__ROW_BOOL) {
-		code = json_is_boolean(value) ? 0 : refuse(cursor, row, QSB_E_INVALID, value);
-		number = json_is_true(value);
-	} else if (json_is_string(value) && row->type == QSB__ROW_COUNT &&
-	           !(row->none_allowed && strcmp(json_string_value(value), "none") == 0)) {
+	/* A count has one form in JSON. */
+	if (row->type == QSB__ROW_COUNT && !(row->none_allowed && strcmp(value->is.text, "none") == 0))
+		return refuse(cursor, row, QSB_E_INVALID, value);
+	return qsb__value_parse(row, value->is.text, &place, out, cursor->err);
+}
+
+static int parse_scalar(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value)
+{
+	uint64_t number = value->kind == QSB__JSON_TRUE;
+	bool boolean = value->kind == QSB__JSON_TRUE || value->kind == QSB__JSON_FALSE;
+	int code = 0;
+
+	if (row->type == QSB__ROW_BOOL ? !boolean : boolean)
 		code = refuse(cursor, row, QSB_E_INVALID, value);
-	} else if (json_is_string(value)) {
-		code = qsb__value_parse(row, json_string_value(value), &place, &number, cursor->err);
-	} else if (json_is_number(value) && qsb__row_is_number(row)) {
+	else if (row->type == QSB__ROW_BOOL)
+		code = 0;
+	else if (value->kind == QSB__JSON_STRING)
+		code = parse_text(cursor, row, value, &number);
+	else if (qsb__row_is_number(row) && (value->kind == QSB__JSON_INTEGER || value->kind == QSB__JSON_REAL))
 		code = parse_number(cursor, row, value, &number);
-	} else {
+	else
 		code = refuse(cursor, row, QSB_E_INVALID, value);
-	}
 	if (!code)
 		qsb__row_set(&cursor->patch->values, row, number);
 	return code;
-}
-
-static int add_entry(struct cursor *cursor, const struct qsb__row *row, const char *text, size_t index)
-{
-	struct qsb__list *list = qsb__row_list_at(&cursor->patch->values, row);
-	struct qsb__place place = place_of(cursor);
-	int code = qsb__entry_check(row, text, &place, cursor->err);
-
-	if (code)
-		return code;
-	if (qsb__list_add(list, text, cursor->patch->layer, (unsigned)index))
-		return qsb__fail_memory(cursor->err, cursor->pointer);
-	return 0;
-}
-
-static int parse_entry(struct cursor *cursor, const struct qsb__row *row, const json_t *value, size_t index)
-{
-	struct qsb__place place = place_of(cursor);
-	char text[SHOWN_MAX];
-
-	if (row->type == QSB__ROW_PORTS && json_is_integer(value)) {
-		show_value(value, text);
-		return add_entry(cursor, row, text, index);
-	}
-	if (row->type != QSB__ROW_PORTS && json_is_string(value))
-		return add_entry(cursor, row, json_string_value(value), index);
-	show_value(value, text);
-	return qsb__place_fail(cursor->err, QSB_E_INVALID, &place, "must be a %s; it is %s",
-	                       row->type == QSB__ROW_PORTS ? "port number" : "string", text);
 }
 
 static int too_many(struct cursor *cursor, const struct qsb__row *row, size_t count)
@@ -143,62 +115,105 @@ static int too_many(struct cursor *cursor, const struct qsb__row *row, size_t co
 	                       (unsigned long long)row->max, count);
 }
 
-static int parse_list(struct cursor *cursor, const struct qsb__row *row, const json_t *value)
+static int refuse_entry(struct cursor *cursor, const struct qsb__place *place, const char *wanted,
+                        const struct qsb__json_node *value)
 {
-	size_t length = strlen(cursor->pointer), count = json_array_size(value);
-	int code = 0;
+	char shown[SHOWN_MAX];
 
-	if (!json_is_array(value))
-		return refuse(cursor, row, QSB_E_INVALID, value);
-	if (count > row->max)
-		return too_many(cursor, row, count);
-	for (size_t i = 0; i < count && !code; i++) {
-		snprintf(cursor->pointer + length, sizeof(cursor->pointer) - length, "/%zu", i);
-		code = parse_entry(cursor, row, json_array_get(value, i), i);
-	}
-	cursor->pointer[length] = '\0';
+	show_value(value, shown);
+	return qsb__place_fail(cursor->err, QSB_E_INVALID, place, "must be a %s; it is %s", wanted, shown);
+}
+
+/* Its text stays where it was read. */
+static int parse_string(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
+                        const struct qsb__place *place)
+{
+	struct qsb__item item = {.layer = cursor->patch->layer, .index = (unsigned)*place->index, .borrowed = true};
+	int code;
+
+	if (value->kind != QSB__JSON_STRING)
+		return refuse_entry(cursor, place, "string", value);
+	code = qsb__entry_check(row, value->is.text, place, cursor->err);
+	if (code)
+		return code;
+	item.text = (char *)(uintptr_t)value->is.text;
+	if (qsb__list_push(qsb__row_list_at(&cursor->patch->values, row), &item))
+		return qsb__fail_memory(cursor->err, place->pointer);
+	return 0;
+}
+
+static int add_copy(struct cursor *cursor, const struct qsb__row *row, const char *text, const struct qsb__place *place)
+{
+	struct qsb__list *list = qsb__row_list_at(&cursor->patch->values, row);
+	int code = qsb__entry_check(row, text, place, cursor->err);
+
+	if (!code && qsb__list_add(list, text, cursor->patch->layer, (unsigned)list->count))
+		code = qsb__fail_memory(cursor->err, place->pointer);
 	return code;
 }
 
-static int parse_variable(struct cursor *cursor, const struct qsb__row *row, const char *key, const json_t *value)
+static int parse_port(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
+                      const struct qsb__place *place)
+{
+	char text[SHOWN_MAX];
+
+	if (value->kind != QSB__JSON_INTEGER)
+		return refuse_entry(cursor, place, "port number", value);
+	show_value(value, text);
+	return add_copy(cursor, row, text, place);
+}
+
+static int parse_list(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value)
+{
+	struct qsb__place place = place_of(cursor);
+	const struct qsb__json_node *nodes = cursor->tree->nodes, *entry = value + 1;
+	int code = 0;
+
+	if (value->kind != QSB__JSON_ARRAY)
+		return refuse(cursor, row, QSB_E_INVALID, value);
+	if (value->is.count > row->max)
+		return too_many(cursor, row, value->is.count);
+	/* With room for what the presets put before them. */
+	if (qsb__list_reserve(qsb__row_list_at(&cursor->patch->values, row), value->is.count + 4))
+		return qsb__fail_memory(cursor->err, place.pointer);
+	for (size_t i = 0; i < value->is.count && !code; i++, entry = nodes + entry->next) {
+		place.index = &i;
+		code = row->type == QSB__ROW_PORTS ? parse_port(cursor, row, entry, &place)
+		                                   : parse_string(cursor, row, entry, &place);
+	}
+	return code;
+}
+
+static int parse_variable(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value)
 {
 	struct qsb__place place = place_of(cursor);
 	QSB_CLEANUP_FREE char *text = NULL;
-	char shown[SHOWN_MAX];
 
-	if (!json_is_string(value)) {
-		show_value(value, shown);
-		return qsb__place_fail(cursor->err, QSB_E_INVALID, &place, "must be a string; it is %s", shown);
-	}
-	if (strchr(key, '='))
+	place.key = value->key;
+	if (value->kind != QSB__JSON_STRING)
+		return refuse_entry(cursor, &place, "string", value);
+	if (strchr(value->key, '='))
 		return qsb__place_fail(cursor->err, QSB_E_INVALID, &place, "a variable's name has no =");
-	if (asprintf(&text, "%s=%s", key, json_string_value(value)) < 0)
-		return qsb__fail_memory(cursor->err, cursor->pointer);
-	return add_entry(cursor, row, text, qsb__row_list_at(&cursor->patch->values, row)->count);
+	if (asprintf(&text, "%s=%s", value->key, value->is.text) < 0)
+		return qsb__fail_memory(cursor->err, place.pointer);
+	return add_copy(cursor, row, text, &place);
 }
 
-static int parse_map(struct cursor *cursor, const struct qsb__row *row, json_t *value)
+static int parse_map(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value)
 {
-	size_t length = strlen(cursor->pointer);
-	const char *key;
-	json_t *entry;
+	const struct qsb__json_node *nodes = cursor->tree->nodes, *entry = value + 1;
 	int code = 0;
 
-	if (!json_is_object(value))
+	if (value->kind != QSB__JSON_OBJECT)
 		return refuse(cursor, row, QSB_E_INVALID, value);
-	if (json_object_size(value) > row->max)
-		return too_many(cursor, row, json_object_size(value));
-	json_object_foreach(value, key, entry) {
-		qsb__json_pointer_add(cursor->pointer, sizeof(cursor->pointer), key, strlen(key));
-		code = parse_variable(cursor, row, key, entry);
-		cursor->pointer[length] = '\0';
-		if (code)
-			break;
-	}
+	if (value->is.count > row->max)
+		return too_many(cursor, row, value->is.count);
+	for (uint32_t i = 0; i < value->is.count && !code; i++, entry = nodes + entry->next)
+		code = parse_variable(cursor, row, entry);
 	return code;
 }
 
-static int parse_row(struct cursor *cursor, const struct qsb__row *row, json_t *value)
+static int parse_row(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value)
 {
 	cursor->patch->named[qsb__row_index(row)] = true;
 	cursor->patch->values.origin[qsb__row_index(row)] = cursor->patch->layer;
@@ -260,43 +275,64 @@ static int refuse_key(struct cursor *cursor, size_t group, const char *key)
 	return qsb__place_fail(cursor->err, QSB_E_UNKNOWN, &place, "there is no such key");
 }
 
-/* Groups are two deep at the most, and only a known group is entered: this ends. */
-static int parse_group(struct cursor *cursor, json_t *object)
+static int parse_group(struct cursor *cursor, const struct qsb__json_node *object);
+
+static int parse_key(struct cursor *cursor, const struct qsb__json_node *value)
 {
-	struct qsb__place place = place_of(cursor);
 	size_t length = strlen(cursor->pointer);
-	char shown[SHOWN_MAX];
-	const char *key;
-	json_t *value;
-	int code = 0;
+	const struct qsb__row *row;
+	int code;
 
-	if (!json_is_object(object)) {
-		show_value(object, shown);
-		return qsb__place_fail(cursor->err, QSB_E_INVALID, &place, "must be an object; it is %s", shown);
-	}
-	json_object_foreach(object, key, value) {
-		const struct qsb__row *row;
-
-		qsb__json_pointer_add(cursor->pointer, sizeof(cursor->pointer), key, strlen(key));
-		row = qsb__row_by_pointer(cursor->pointer);
-		if (row)
-			code = parse_row(cursor, row, value);
-		else if (is_group(cursor->pointer))
-			code = parse_group(cursor, value);
-		else
-			code = refuse_key(cursor, length, key);
-		cursor->pointer[length] = '\0';
-		if (code)
-			break;
-	}
+	qsb__json_pointer_add(cursor->pointer, sizeof(cursor->pointer), value->key, strlen(value->key));
+	row = qsb__row_by_pointer(cursor->pointer);
+	if (row)
+		code = parse_row(cursor, row, value);
+	else if (is_group(cursor->pointer))
+		code = parse_group(cursor, value);
+	else
+		code = refuse_key(cursor, length, value->key);
+	cursor->pointer[length] = '\0';
 	return code;
 }
 
-int qsb__patch_parse(struct qsb__patch *patch, const char *text, size_t length, struct qsb_error *err)
+/* Groups are two deep at the most, and only a known group is entered: this ends. */
+static int parse_group(struct cursor *cursor, const struct qsb__json_node *object)
 {
-	QSB__CLEANUP_JSON json_t *root = NULL;
-	struct cursor cursor = {.patch = patch, .err = err};
-	int code = qsb__json_parse(&root, text, length, patch->source, err);
+	struct qsb__place place = place_of(cursor);
+	const struct qsb__json_node *nodes = cursor->tree->nodes, *value = object + 1;
+	char shown[SHOWN_MAX];
+	int code = 0;
 
-	return code ? code : parse_group(&cursor, root);
+	if (object->kind != QSB__JSON_OBJECT) {
+		show_value(object, shown);
+		return qsb__place_fail(cursor->err, QSB_E_INVALID, &place, "must be an object; it is %s", shown);
+	}
+	for (uint32_t i = 0; i < object->is.count && !code; i++, value = nodes + value->next)
+		code = parse_key(cursor, value);
+	return code;
+}
+
+static int keep_text(struct qsb__patch *patch, char *text)
+{
+	struct qsb__text *kept = malloc(sizeof(*kept));
+
+	if (!kept) {
+		free(text);
+		return QSB_E_MEMORY;
+	}
+	*kept = (struct qsb__text){.next = patch->values.texts, .bytes = text};
+	patch->values.texts = kept;
+	return 0;
+}
+
+int qsb__patch_parse(struct qsb__patch *patch, char *text, size_t length, struct qsb_error *err)
+{
+	QSB_CLEANUP(qsb__json_tree_clear) struct qsb__json_tree tree = {0};
+	struct cursor cursor = {.patch = patch, .tree = &tree, .err = err};
+	int code;
+
+	if (keep_text(patch, text))
+		return qsb__fail_memory(err, "policy");
+	code = qsb__json_tree_parse(&tree, text, length, patch->source, err);
+	return code ? code : parse_group(&cursor, tree.nodes);
 }

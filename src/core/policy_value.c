@@ -11,15 +11,22 @@
 
 int qsb__place_fail(struct qsb_error *err, int code, const struct qsb__place *place, const char *format, ...)
 {
-	char reason[400];
+	char reason[400], pointer[400], number[24];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(reason, sizeof(reason), format, arguments);
 	va_end(arguments);
+	snprintf(pointer, sizeof(pointer), "%s", place->pointer);
+	if (place->index) {
+		snprintf(number, sizeof(number), "%zu", *place->index);
+		qsb__json_pointer_add(pointer, sizeof(pointer), number, strlen(number));
+	}
+	if (place->key)
+		qsb__json_pointer_add(pointer, sizeof(pointer), place->key, strlen(place->key));
 	if (!place->source)
-		return qsb__fail(err, code, place->pointer, "%s: %s", place->pointer, reason);
-	return qsb__fail(err, code, place->pointer, "%s: %s: %s", place->source, place->pointer, reason);
+		return qsb__fail(err, code, pointer, "%s: %s", pointer, reason);
+	return qsb__fail(err, code, pointer, "%s: %s: %s", place->source, pointer, reason);
 }
 
 static size_t names_count(const char *const *names)
@@ -158,28 +165,36 @@ int qsb__value_parse(const struct qsb__row *row, const char *text, const struct 
 	return qsb__value_check(row, *value, shown, place, err);
 }
 
-static int check_port(const char *text, const char *shown, const struct qsb__place *place, struct qsb_error *err)
+static int refuse_entry(const struct qsb__row *row, const char *text, const char *why, const struct qsb__place *place,
+                        struct qsb_error *err)
+{
+	char shown[80];
+
+	qsb__json_printable(shown, sizeof(shown), text, strlen(text));
+	if (row->type == QSB__ROW_PORTS)
+		return qsb__place_fail(err, QSB_E_INVALID, place, "must be a port from 1 to 65535; it is %s", shown);
+	if (row->names)
+		return refuse_name(row->names, shown, place, err);
+	/* A variable's value may be a secret: it is not shown. */
+	if (row->type == QSB__ROW_MAP)
+		return qsb__place_fail(err, QSB_E_INVALID, place, "%s", why);
+	return qsb__place_fail(err, QSB_E_INVALID, place, "\"%s\": %s", shown, why);
+}
+
+static bool is_port(const char *text)
 {
 	uint64_t port;
 
-	if (qsb__count_parse(text, &port) || port < 1 || port > 65535 || text[0] == '0')
-		return qsb__place_fail(err, QSB_E_INVALID, place, "must be a port from 1 to 65535; it is %s", shown);
-	return 0;
+	return text[0] != '0' && qsb__count_parse(text, &port) == 0 && port >= 1 && port <= 65535;
 }
 
 int qsb__entry_check(const struct qsb__row *row, const char *text, const struct qsb__place *place,
                      struct qsb_error *err)
 {
-	char shown[80], why[200] = "";
+	char why[200] = "";
+	bool good = row->type == QSB__ROW_PORTS ? is_port(text)
+	            : row->names                ? name_index(row->names, text) >= 0
+	                                        : !row->check || row->check(text, why, sizeof(why)) == 0;
 
-	qsb__json_printable(shown, sizeof(shown), text, strlen(text));
-	if (row->type == QSB__ROW_PORTS)
-		return check_port(text, shown, place, err);
-	if (row->names && name_index(row->names, text) < 0)
-		return refuse_name(row->names, shown, place, err);
-	/* A variable's value may be a secret: it is not shown. */
-	if (row->check && row->check(text, why, sizeof(why)))
-		return row->type == QSB__ROW_MAP ? qsb__place_fail(err, QSB_E_INVALID, place, "%s", why)
-		                                 : qsb__place_fail(err, QSB_E_INVALID, place, "\"%s\": %s", shown, why);
-	return 0;
+	return good ? 0 : refuse_entry(row, text, why, place, err);
 }
