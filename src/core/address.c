@@ -166,6 +166,46 @@ void qsb__address_mask(struct qsb__address *address, unsigned bits)
 	}
 }
 
+bool qsb__address_in_range(const struct qsb__address *address, const struct qsb__address *range, unsigned bits)
+{
+	struct qsb__address a = *address, b = *range;
+
+	qsb__address_mask(&a, bits);
+	qsb__address_mask(&b, bits);
+	return a.family == b.family && memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
+}
+
+bool qsb__address_is_special(const struct qsb__address *address)
+{
+	/* RFC 6890 and its registries; the last ones carry an IPv4 address inside (NAT64, 6to4), which decides. */
+	static const struct {
+		const char *range;
+		unsigned bits;
+	} special[] = {
+		{"0.0.0.0", 8}, {"10.0.0.0", 8}, {"100.64.0.0", 10}, {"127.0.0.0", 8}, {"169.254.0.0", 16}, {"172.16.0.0", 12},
+		{"192.0.0.0", 24}, {"192.168.0.0", 16}, {"198.18.0.0", 15}, {"224.0.0.0", 3}, {"::", 127}, {"::", 96},
+		{"64:ff9b:1::", 48}, {"fc00::", 7}, {"fe80::", 10}, {"fec0::", 10}, {"ff00::", 8},
+	};
+	static const struct {
+		const char *range;
+		unsigned bits, offset;
+	} carriers[] = {{"64:ff9b::", 96, 12}, {"2002::", 16, 2}};
+	struct qsb__address range, inner = {.family = 4};
+
+	for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++)
+		if (qsb__address_parse(special[i].range, strlen(special[i].range), &range) &&
+		    qsb__address_in_range(address, &range, special[i].bits))
+			return true;
+	for (size_t i = 0; i < sizeof(carriers) / sizeof(carriers[0]); i++) {
+		if (!qsb__address_parse(carriers[i].range, strlen(carriers[i].range), &range) ||
+		    !qsb__address_in_range(address, &range, carriers[i].bits))
+			continue;
+		memcpy(inner.bytes, address->bytes + carriers[i].offset, 4);
+		return qsb__address_is_special(&inner);
+	}
+	return false;
+}
+
 void qsb__address_format(const struct qsb__address *address, char *out)
 {
 	const uint8_t *bytes = address->bytes;

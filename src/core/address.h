@@ -23,6 +23,12 @@ bool qsb__address_parse_loose(const char *text, size_t length, struct qsb__addre
 /* Clears all bits beyond the first `bits`. */
 void qsb__address_mask(struct qsb__address *address, unsigned bits);
 
+/* Both of one family, and the same in the first `bits`. */
+bool qsb__address_in_range(const struct qsb__address *address, const struct qsb__address *range, unsigned bits);
+
+/* This machine, a private or link-local network, or no single host: what "every host" does not mean. */
+bool qsb__address_is_special(const struct qsb__address *address);
+
 /* RFC 5952. `out` holds QSB__ADDRESS_TEXT bytes. */
 void qsb__address_format(const struct qsb__address *address, char *out);
 

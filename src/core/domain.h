@@ -2,6 +2,7 @@
 #ifndef QSB_CORE_DOMAIN_H
 #define QSB_CORE_DOMAIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -16,5 +17,9 @@ enum { QSB__DOMAIN_MAX = 320 }; /* bytes of a canonical pattern, with the NUL */
 /* The one spelling of a pattern: lower case, no trailing dot, addresses in their shortest form, ranges without bits
  * beyond their length, IPv6 in brackets only before a port. `out` holds QSB__DOMAIN_MAX bytes. Errors as above. */
 int qsb__domain_canonical(const char *text, char *out, char *why, size_t why_size);
+
+/* Does a rule speak of this host and port? Both in their canonical spelling, the host without a port. "*" means every
+ * name and every public address; the machine itself and private networks have to be named. */
+bool qsb__domain_matches(const char *pattern, const char *host, unsigned port);
 
 #endif

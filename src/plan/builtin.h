@@ -38,6 +38,9 @@ extern const size_t qsb__protected_name_count;
 /* Folders that the scan for protected names does not enter: big, made by tools, and rebuilt by them. */
 extern const char *const qsb__unscanned_folders[]; /* NULL-terminated */
 
+/* Is "NAME=VALUE" a secret, by its name or by a password in its value? */
+bool qsb__is_secret_variable(const char *variable);
+
 /* environment.inherit "safe": names that are dropped, '*' at either end or both. */
 extern const char *const qsb__secret_variables[]; /* NULL-terminated */
 /* Names that look like secrets and are none. */

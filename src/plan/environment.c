@@ -90,6 +90,15 @@ static bool is_passed(const struct qsb__build *build, const char *name, size_t l
 	return false;
 }
 
+bool qsb__is_secret_variable(const char *variable)
+{
+	size_t length = strcspn(variable, "=");
+
+	if (in_table(qsb__harmless_variables, variable, length))
+		return false;
+	return in_table(qsb__secret_variables, variable, length) || (variable[length] && holds_password(variable + length + 1));
+}
+
 enum fate { KEPT, LEFT_OUT, SECRET };
 
 static enum fate judge(const struct qsb__build *build, const char *variable, size_t length)
@@ -105,11 +114,7 @@ static enum fate judge(const struct qsb__build *build, const char *variable, siz
 	case QSB__INHERIT_SAFE:
 		break;
 	}
-	if (in_table(qsb__harmless_variables, variable, length))
-		return KEPT;
-	if (!in_table(qsb__secret_variables, variable, length) && !holds_password(variable + length + 1))
-		return KEPT;
-	return is_passed(build, variable, length) ? KEPT : SECRET;
+	return !qsb__is_secret_variable(variable) || is_passed(build, variable, length) ? KEPT : SECRET;
 }
 
 static int by_name(const void *left, const void *right)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "core/domain.h"
 #include "core/policy.h"
 #include "plan/host.h"
 
@@ -110,5 +111,17 @@ struct qsb__verdict {
 };
 int qsb__plan_explain_path(const struct qsb__plan *plan, const struct qsb__host *host, const char *path,
                            struct qsb__verdict *out, struct qsb_error *err);
+
+/* What the plan says of a host: a name or an address, with ":port" or without, where 443 is meant. Nothing is looked up.
+ *   QSB_E_INVALID  it is no host; the message shows the right spelling */
+struct qsb__host_verdict {
+	bool allowed;
+	char host[QSB__DOMAIN_MAX]; /* canonical, without the port */
+	unsigned port;
+	char rule[QSB__DOMAIN_MAX + 100]; /* "/network/mode: off", "/network/allowedDomains: *.example.com" */
+	char fix[QSB__DOMAIN_MAX + 100];  /* an option that would allow it, "" = none */
+};
+int qsb__plan_explain_host(const struct qsb__plan *plan, const char *host, struct qsb__host_verdict *out,
+                           struct qsb_error *err);
 
 #endif

@@ -1,5 +1,7 @@
 #include <inttypes.h>
+#include <string.h>
 
+#include "plan/builtin.h"
 #include "plan/plan.h"
 
 static const char *const kind_names[] = {
@@ -53,6 +55,19 @@ static void print_texts(const char *name, char *const *texts, FILE *to)
 	}
 }
 
+/* A plan is shown to people and kept in logs: a secret that was passed on purpose is named only. */
+static void print_environment(char *const *variables, FILE *to)
+{
+	for (; variables && *variables; variables++) {
+		fputs("env ", to);
+		if (qsb__is_secret_variable(*variables))
+			fprintf(to, "\"%.*s\" (its value is not shown)", (int)strcspn(*variables, "="), *variables);
+		else
+			print_text(*variables, to);
+		fputc('\n', to);
+	}
+}
+
 static void print_ports(const char *name, const uint16_t *ports, FILE *to)
 {
 	for (; ports && *ports; ports++)
@@ -92,7 +107,7 @@ void qsb__plan_print(const struct qsb__plan *plan, FILE *to)
 	print_ports("reach", plan->reach_ports, to);
 	print_texts("unix-socket", plan->unix_sockets, to);
 	print_limits(plan, to);
-	print_texts("env", plan->environment, to);
+	print_environment(plan->environment, to);
 	print_texts("scrubbed", plan->scrubbed, to);
 	if (plan->allow_nested_sandbox)
 		fprintf(to, "allow-nested-sandbox\n");

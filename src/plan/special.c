@@ -28,6 +28,13 @@ const char *qsb__build_variable(const struct qsb__build *build, const char *name
 	return NULL;
 }
 
+static int allow_reading(struct qsb__build *build, const char *path, const char *name, const char *reason)
+{
+	struct qsb__rule rule = {.allow = QSB__ACCESS_READ, .special = QSB__STEP_BIND_RO, .name = name, .reason = reason};
+
+	return kind_of(build, path) == QSB__FILE_MISSING ? 0 : qsb__build_add_path(build, &rule, path);
+}
+
 /* Scratch folders. Where the host has a link (/var/tmp on some systems), the link leads to scratch space as well. */
 static int add_scratch(struct qsb__build *build, const char *path, bool always)
 {
@@ -46,14 +53,12 @@ static int add_scratch(struct qsb__build *build, const char *path, bool always)
 		rule.path = qsb__arena_text(build->arena, real);
 		return kind == QSB__FILE_DIR ? qsb__build_add(build, &rule) : 0;
 	}
-	return add_special(build, QSB__STEP_TMPFS, real, NULL, "temporary files, gone when the sandbox ends");
-}
-
-static int allow_reading(struct qsb__build *build, const char *path, const char *name, const char *reason)
-{
-	struct qsb__rule rule = {.allow = QSB__ACCESS_READ, .special = QSB__STEP_BIND_RO, .name = name, .reason = reason};
-
-	return kind_of(build, path) == QSB__FILE_MISSING ? 0 : qsb__build_add_path(build, &rule, path);
+	result = add_special(build, QSB__STEP_TMPFS, real, NULL, "temporary files, gone when the sandbox ends");
+	/* A workspace in there would be gone from view where the policy lets it be read but not written. */
+	if (!result && !build->root_empty && qsb__path_inside(build->plan->workspace, real, build->fold) &&
+	    strcmp(build->plan->workspace, real) != 0)
+		result = allow_reading(build, build->plan->workspace, "built-in: workspace", "the command works there");
+	return result;
 }
 
 /* /run holds the sockets of the host's services, which a read-only mount would not keep anybody from talking to. */
