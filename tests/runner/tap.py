@@ -48,7 +48,11 @@ class Report:
 
     def read(self, process, patience):
         """Reads a runner to its end; one that outlives `patience` seconds is ended with all its group."""
-        hung = not self._lines(process, time.monotonic() + patience)
+        try:
+            hung = not self._lines(process, time.monotonic() + patience)
+        except BaseException:  # interrupted: what was started must not live on; it has a group of its own
+            os.killpg(process.pid, signal.SIGTERM)
+            raise
         if hung:
             os.killpg(process.pid, signal.SIGKILL)
         status = process.wait()
