@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -35,12 +36,12 @@ static int enter_namespaces(void)
 
 	if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS))
 		return 0;
+	/* Ids that may not be mapped stay without a name: the capabilities in the new namespace are there all the same. */
 	snprintf(map, sizeof(map), "0 %u 1", uid);
-	if (write_file("/proc/self/setgroups", "deny") || write_file("/proc/self/uid_map", map))
-		return -1;
+	write_file("/proc/self/setgroups", "deny");
+	write_file("/proc/self/uid_map", map);
 	snprintf(map, sizeof(map), "0 %u 1", gid);
-	if (write_file("/proc/self/gid_map", map))
-		return -1;
+	write_file("/proc/self/gid_map", map);
 	return (int)syscall(SYS_mount, NULL, "/", NULL, (unsigned long)(MS_REC | MS_PRIVATE), NULL);
 }
 
@@ -116,6 +117,62 @@ static int pivot(int argc, char **argv)
 	return attack_verdict("pivot_root", syscall(SYS_pivot_root, ".", "."));
 }
 
+static void uncover(const char *path)
+{
+	struct mount_attr change = {.attr_clr = MOUNT_ATTR_RDONLY};
+
+	for (int layers = 0; layers < 3; layers++)
+		syscall(SYS_umount2, path, layers ? 2 : 0);
+	syscall(SYS_mount, NULL, path, NULL, 0x20UL | 0x1000UL, NULL);
+	syscall(SYS_mount_setattr, AT_FDCWD, path, 0, &change, sizeof(change));
+	syscall(SYS_mount_setattr, AT_FDCWD, path, AT_RECURSIVE, &change, sizeof(change));
+}
+
+static bool opens(int folder, const char *path, int flags)
+{
+	int fd = openat(folder, path + (folder == AT_FDCWD ? 0 : 1), flags | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		printf("opened: %s\n", path);
+	close(fd);
+	return fd >= 0;
+}
+
+/* undo KEY FILE FOLDER: takes off whatever keeps KEY from being read, FILE and FOLDER from being written: all mounts
+ * over them, their read-only marks, and by looking at a copy of the tree that leaves the mounts out. */
+static int undo(int argc, char **argv)
+{
+	bool done = false;
+	int trees[3] = {AT_FDCWD, -1, -1};
+
+	if (argc < 4)
+		return attack_broken("undo KEY FILE FOLDER");
+	printf("mounts of its own: %s\n", syscall(SYS_mount, "none", "/tmp", "tmpfs", 0UL, NULL) ? "no" : "yes");
+	syscall(SYS_mount, "/", "/tmp", NULL, 0x1000UL, NULL);
+	trees[1] = (int)syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	for (int i = 1; i < 4; i++) {
+		char folder[4096];
+
+		snprintf(folder, sizeof(folder), "%s", argv[i]);
+		uncover(folder);
+		for (char *slash; (slash = strrchr(folder, '/')) && slash != folder;) {
+			*slash = 0;
+			uncover(folder);
+		}
+	}
+	uncover("/");
+	trees[2] = (int)syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	for (size_t i = 0; i < sizeof(trees) / sizeof(*trees); i++) {
+		if (trees[i] < 0 && trees[i] != AT_FDCWD)
+			continue;
+		done |= opens(trees[i], argv[1], O_RDONLY);
+		done |= opens(trees[i], argv[2], O_WRONLY);
+		done |= opens(trees[i], argv[3], O_WRONLY | O_TMPFILE);
+	}
+	errno = EACCES;
+	return attack_verdict("undo", done ? 0 : -1);
+}
+
 const struct attack attacks_sys_mount[] = {
 	{"own-namespaces", from_own_namespaces},
 	{"new-mount", new_mount},
@@ -123,5 +180,6 @@ const struct attack attacks_sys_mount[] = {
 	{"make-writable", make_writable},
 	{"unmount", unmount},
 	{"pivot", pivot},
+	{"undo", undo},
 	{NULL, NULL},
 };

@@ -47,8 +47,11 @@ def new_user_policy(case):
             with open(path, encoding='utf-8') as file:
                 case.same(file.read().strip(), '{}', 'the policy', inside)
         else:
-            # Not refused before names without a file can be held: then nothing may run, or the result says so.
-            case.check(not os.path.exists(path) or inside.code == 125, 'a policy was planted', inside)
+            planted = os.path.exists(path)
+            if planted:  # a name without a file may not be held yet: then the result must say so
+                os.unlink(path)
+                result = case.result(['true'], ['--write', case.home])
+                case.check(says_own_missing(result), 'a policy was planted, and the result does not say that it can be', inside)
 
 
 @row('A-fs-9', 'a policy file named on the command line is not written, though it lies in the workspace')
@@ -88,6 +91,10 @@ def program(case):
     clean(case, before, 'moving its folder', inside)
 
 
+def says_own_missing(result):
+    return any('own' in gap['what'] and 'not exist' in gap['what'] for gap in result['sandbox'].get('notEnforced', ()))
+
+
 @row('A-fs-9', 'the managed policy of the machine is not made or written by root', only='root')
 def managed_policy(case):
     folder = '/etc/qiming-sandbox'
@@ -102,7 +109,8 @@ def managed_policy(case):
         planted = os.path.lexists(folder) and not existed
         if planted:
             shutil.rmtree(folder)  # a managed policy would bind the whole machine: it must not stay, whatever happened
-        case.check(not planted, f'a managed policy was planted with {options}', inside)
+        case.check(not planted or options and says_own_missing(case.result(['true'], options)),
+                   f'a managed policy was planted with {options}, and the result does not say that it can be', inside)
         if existed:
             clean(case, before, 'the managed policy', inside)
 
@@ -121,11 +129,11 @@ def loosening(case):
     out = os.path.join(case.outside, 'planted')
     case.env['DEPLOY_TOKEN'] = 'secret-token-1'
     return (
-        ({'filesystem': {'allowWrite': [case.outside]}}, ['sh', '-c', f'echo x >{out}']),
+        ({'filesystem': {'allowWrite': ['.', case.outside]}}, ['sh', '-c', f'echo x >{out}']),
         ({'filesystem': {'allowWrite': ['/']}}, ['sh', '-c', f'echo x >{out}']),
-        ({'filesystem': {'allowWrite': ['../../outside']}}, ['sh', '-c', f'echo x >{out}']),
-        ({'filesystem': {'allowRead': [key]}}, ['cat', key]),
-        ({'filesystem': {'allowRead': [key], 'denyRead': []}}, ['cat', key]),
+        ({'filesystem': {'allowWrite': ['.', '../../outside']}}, ['sh', '-c', f'echo x >{out}']),
+        ({'filesystem': {'allowRead': ['/', key]}}, ['cat', key]),
+        ({'filesystem': {'allowRead': ['/', key], 'denyRead': []}}, ['cat', key]),
         ({'filesystem': {'denyRead': []}}, ['cat', key]),
         ({'extends': 'full-access'}, ['cat', key]),
         ({'extends': 'full-access'}, ['sh', '-c', f'echo x >{out}']),
@@ -133,11 +141,10 @@ def loosening(case):
         ({'filesystem': {'tmp': 'host'}}, ['sh', '-c', f'test -e /tmp/qsb-escape-{os.getpid()}']),
         ({'environment': {'pass': ['DEPLOY_TOKEN']}}, ['sh', '-c', 'test -n "$DEPLOY_TOKEN"']),
         ({'environment': {'inherit': 'all'}}, ['sh', '-c', 'test -n "$DEPLOY_TOKEN"']),
-        ({'allowNestedSandbox': True}, ['unshare', '-Ur', 'true']),
+        ({'allowNestedSandbox': True}, ['unshare', '-U', 'true']),
         ({'network': {'mode': 'host'}}, ['sh', '-c', 'test "$(readlink /proc/self/ns/net)" = "$0"',
                                          os.readlink('/proc/self/ns/net')]),
         ({'limits': {'openFiles': 100000}}, ['sh', '-c', 'test "$(ulimit -n)" -gt 4096']),
-        ({'limits': {'processes': 'none'}}, ['sh', '-c', 'test "$(ulimit -u)" = unlimited -o "$(ulimit -u)" -gt 512']),
         ({'limits': {'fileSize': 'none'}, 'trustedFolders': [case.work]}, ['cat', key]),
     )
 
@@ -163,8 +170,8 @@ def trusted(case):
     case.cleanups.append(lambda: os.unlink(host_tmp))
     case.write(os.path.join(case.home, '.config/qiming-sandbox/policy.json'), json.dumps({'trustedFolders': [case.work]}))
     for policy, argv in loosening(case):
-        if 'trustedFolders' in policy:
-            continue
+        if 'trustedFolders' in policy or policy == {'filesystem': {'denyRead': []}}:
+            continue  # the user's file only, and a list of denials, which only ever grows
         inside = probe(case, policy, (), argv)
         case.check(inside.code == 0, f'{json.dumps(policy)} does not count though the folder is trusted', inside)
         if os.path.exists(os.path.join(case.outside, 'planted')):

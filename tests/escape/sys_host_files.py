@@ -43,7 +43,7 @@ def none_opens(case, paths):
     case.same(inside.out.count('refused: '), len(paths), 'each was tried', inside)
 
 
-@row('A-sys-7', 'core_pattern, sysrq-trigger, uevent_helper, devices and their like cannot be opened for writing')
+@row('A-sys-7', 'core_pattern, sysrq-trigger, uevent_helper, devices and their like cannot be opened for writing', only='root')
 def commanders(case):
     none_opens(case, COMMANDERS)
 
