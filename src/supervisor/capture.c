@@ -6,11 +6,11 @@
 
 enum { FIRST_ROOM = 4096, MARK_MAX = 96 };
 
-void qsb__keeper_init(struct qsb__keeper *keeper, uint64_t limit)
+void qsb__keeper_init(struct qsb__keeper *keeper, uint64_t limit, bool tail_only)
 {
 	memset(keeper, 0, sizeof(*keeper));
-	keeper->head_limit = limit ? (size_t)(limit - limit / 2) : SIZE_MAX;
-	keeper->tail_limit = limit ? (size_t)(limit / 2) : 0;
+	keeper->tail_limit = (size_t)(tail_only ? limit : limit / 2);
+	keeper->head_limit = limit ? (size_t)limit - keeper->tail_limit : SIZE_MAX;
 }
 
 static bool make_room(struct qsb__keeper *keeper, size_t wanted)

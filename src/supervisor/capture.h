@@ -17,8 +17,8 @@ struct qsb__keeper {
 	bool failed;             /* out of memory: what came after is counted, not kept */
 };
 
-/* `limit` in bytes, 0 = everything is kept. */
-void qsb__keeper_init(struct qsb__keeper *keeper, uint64_t limit);
+/* `limit` in bytes, 0 = everything is kept. With `tail_only` nothing of the beginning is. */
+void qsb__keeper_init(struct qsb__keeper *keeper, uint64_t limit, bool tail_only);
 void qsb__keeper_add(struct qsb__keeper *keeper, const char *data, size_t length);
 bool qsb__keeper_is_over(const struct qsb__keeper *keeper);
 

@@ -21,7 +21,7 @@ struct qsb__stream {
 	uv_idle_t pump;         /* instead of `source`, for a plain file */
 	struct qsb__keeper *keeper; /* NULL = not kept */
 	uint64_t limit, passed; /* of what goes to `to`; 0 = no limit */
-	bool dropped;           /* something was over the limit */
+	struct qsb__keeper rest; /* the end of what was over the limit */
 	char *buffer;
 	size_t length, offset;  /* what `to` did not take yet */
 	void (*ended)(struct qsb__stream *stream);
@@ -67,6 +67,8 @@ struct qsb__supervisor {
 };
 
 /* streams.c */
+/* Writes what was kept of the rest, behind a line that says how much is missing. */
+bool qsb__stream_finish(struct qsb__stream *stream);
 int qsb__stream_start(struct qsb__stream *stream, struct qsb__supervisor *supervisor, int from, int to);
 /* Takes what is there without waiting: the writers are dead. */
 void qsb__stream_drain(struct qsb__stream *stream);

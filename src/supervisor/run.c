@@ -207,8 +207,8 @@ static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	supervisor->shares_terminal = !launch->new_session && !request->tty && !launch->foreground;
 	for (int i = 0; i < 3; i++)
 		launch->stdio[i] = i;
-	qsb__keeper_init(&supervisor->kept_out, request->plan->output_bytes);
-	qsb__keeper_init(&supervisor->kept_err, request->plan->output_bytes);
+	qsb__keeper_init(&supervisor->kept_out, request->plan->output_bytes, false);
+	qsb__keeper_init(&supervisor->kept_err, request->plan->output_bytes, false);
 	if (request->tty)
 		qsb__terminal_begin(supervisor);
 	return is_relayed(supervisor) ? make_pipes(supervisor, err) : 0;
@@ -288,8 +288,8 @@ static void note_output(struct qsb__supervisor *supervisor)
 
 	qsb__stream_drain(&supervisor->out);
 	qsb__stream_drain(&supervisor->err);
-	result->out.truncated = supervisor->out.dropped;
-	result->err.truncated = supervisor->err.dropped;
+	result->out.truncated = qsb__stream_finish(&supervisor->out);
+	result->err.truncated = qsb__stream_finish(&supervisor->err);
 	if (supervisor->request->capture) {
 		qsb__keeper_take(&supervisor->kept_out, &result->out);
 		qsb__keeper_take(&supervisor->kept_err, &result->err);

@@ -14,7 +14,7 @@
 #include "supervisor/internal.h"
 
 /* POSIX: a pipe that polls writable takes this much without waiting. */
-enum { SAFE_WRITE = 4096 };
+enum { SAFE_WRITE = 4096, LAST_WAIT_MS = 1000, REST_MAX = 64 * 1024 };
 
 static void read_ready(uv_poll_t *handle, int status, int events);
 static void pump_ready(uv_idle_t *handle);
@@ -31,6 +31,13 @@ static bool is_writable(int fd)
 	struct pollfd state = {.fd = fd, .events = POLLOUT};
 
 	return poll(&state, 1, 0) > 0;
+}
+
+static bool wait_writable(int fd)
+{
+	struct pollfd state = {.fd = fd, .events = POLLOUT};
+
+	return poll(&state, 1, LAST_WAIT_MS) > 0 && (state.revents & POLLOUT);
 }
 
 static void listen_to_source(struct qsb__stream *stream, bool on)
@@ -113,14 +120,26 @@ static size_t within_limit(struct qsb__stream *stream, size_t length)
 	stream->passed += length;
 	if (length <= left)
 		return length;
-	stream->dropped = true;
+	qsb__keeper_add(&stream->rest, stream->buffer + left, length - (size_t)left);
 	return (size_t)left;
+}
+
+static void stop_at_limit(struct qsb__stream *stream)
+{
+	const struct qsb__run_request *request = stream->supervisor->request;
+	bool over = stream->limit ? stream->passed > stream->limit : stream->keeper && qsb__keeper_is_over(stream->keeper);
+
+	if (!over || request->plan->output_action != QSB__OUTPUT_KILL)
+		return;
+	qsb__deny_limit(stream->supervisor, "output", "/limits/output", "--output SIZE");
+	request->backend->kill(stream->supervisor->sandbox);
 }
 
 static void take(struct qsb__stream *stream, size_t length)
 {
 	if (stream->keeper)
 		qsb__keeper_add(stream->keeper, stream->buffer, length);
+	stop_at_limit(stream);
 	if (stream->to < 0)
 		return;
 	stream->offset = 0;
@@ -166,12 +185,36 @@ static void pump_ready(uv_idle_t *handle)
 	read_some(handle->data);
 }
 
+bool qsb__stream_finish(struct qsb__stream *stream)
+{
+	bool over = stream->rest.total > 0;
+	bool lost = qsb__keeper_is_over(&stream->rest);
+	struct qsb__capture end;
+	size_t at = 0;
+
+	if (!over)
+		return false;
+	qsb__keeper_take(&stream->rest, &end);
+	/* At its end a run may wait for a reader a little, not for ever. */
+	while (at < end.length && stream->to >= 0 && wait_writable(stream->to)) {
+		size_t part = end.length - at < SAFE_WRITE ? end.length - at : SAFE_WRITE;
+		ssize_t written = write(stream->to, end.data + at, part);
+
+		if (written < 0)
+			break;
+		at += (size_t)written;
+	}
+	free(end.data);
+	return lost;
+}
+
 int qsb__stream_start(struct qsb__stream *stream, struct qsb__supervisor *supervisor, int from, int to)
 {
 	stream->buffer = malloc(QSB__STREAM_BUFFER);
 	if (!stream->buffer)
 		return QSB_E_MEMORY;
 	stream->supervisor = supervisor;
+	qsb__keeper_init(&stream->rest, stream->limit / 2 < REST_MAX ? stream->limit / 2 : REST_MAX, true);
 	stream->from = from;
 	stream->to = to;
 	stream->open = true;
