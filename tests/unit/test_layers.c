@@ -97,6 +97,9 @@ static void presets(void)
 
 static void user_over_preset(void)
 {
+	put(user_file, "{\"filesystem\":{\"denyRead\":[\"@secrets\",\"./a\"]}}");
+	tap_ok(load() == 0 && strcmp(values("/filesystem/denyRead"), "@secrets, ./a") == 0,
+	       "what the preset denies already is not there twice");
 	put(user_file, "{\"extends\":\"locked-down\",\"limits\":{\"timeout\":600},\"filesystem\":{\"allowWrite\":[\"./out\"],"
 	               "\"denyRead\":[\"~/diary\"]}}");
 	tap_is_number(load(), 0, "a user's file is read");
@@ -216,6 +219,8 @@ static void trust(void)
 	tap_is_text(values("/limits/timeout"), "900", "then the project's values win");
 	tap_is_text(values("/network/mode"), "filtered", "its preset is the start");
 	tap_is_text(values("/filesystem/allowWrite"), "., /opt", "its allow list replaces the others");
+	put(user_file, "{\"trustedFolders\":[\"~/../*\"]}");
+	tap_is_number(load(), QSB_E_INVALID, "a pattern cannot be trusted");
 	put(user_file, "{\"trustedFolders\":[\"~/elsewhere\"]}");
 	tap_ok(load() == 0 && strcmp(values("/limits/timeout"), "300") == 0, "trust of another folder does not count");
 	snprintf(text, sizeof(text), "{\"trustedFolders\":[\"%.*s\"]}", (int)strlen(workspace) - 1, workspace);
@@ -311,6 +316,17 @@ static void managed_bounds(void)
 	tap_is_text(values("/filesystem/denyRead"), "@secrets, /srv", "its denies hold");
 	tap_is_text(values("/environment/set"), "P=1", "its variables are set");
 	tap_ok(noted("/opt") && noted("--write") && noted("8g"), "what an option asked for in vain is noted");
+	put(managed_file, "{\"extends\":\"read-only\",\"limits\":{\"cpus\":\"none\"}}");
+	tap_is_number(load_from(&from), 0, "a managed file extends read-only");
+	tap_is_text(values("/filesystem/allowWrite"), "", "then nothing may be written, whatever an option says");
+	tap_is_text(values("/network/mode"), "off", "nor the network be used");
+	tap_is_text(values("/limits/cpus"), "2", "a bound of none bounds nothing");
+	tap_is_text(values("/limits/memory"), "2g", "the preset's limits bound, too");
+	put(managed_file, "{\"network\":{\"mode\":\"filtered\",\"allowedDomains\":[\"*.corp.example\"]}}");
+	from.preset = "workspace-online";
+	tap_ok(load_from(&from) == 0 && strcmp(values("/network/allowedDomains"), "") == 0,
+	       "a bound on domains drops what is wider");
+	from.preset = NULL;
 	chmod(managed_file, 0666);
 	tap_is_number(load_from(&from), QSB_E_DENIED, "a managed file that others may write is refused");
 	chmod(managed_file, 0644);
@@ -362,6 +378,12 @@ static void bad_files(void)
 	tap_is_number(load(), QSB_E_UNKNOWN, "a user's file that is bad stops the run");
 	tap_ok(strstr(err.message, user_file) != NULL, "and is named");
 	unlink(user_file);
+	put(other_file, "{}");
+	(void)!symlink(other_file, project_file);
+	tap_is_number(load(), QSB_E_INVALID, "a project's file that is a link is refused");
+	unlink(project_file);
+	put(project_file, "{\"filesystem\":{\"allowWrite\":[\"/\\u001b[2J\"]}}");
+	tap_ok(load() == 0 && noted("/?[2J"), "a note cannot steer a terminal");
 	put(project_file, "nonsense");
 	tap_is_number(load(), QSB_E_INVALID, "a project's file that is bad stops the run");
 	unlink(project_file);

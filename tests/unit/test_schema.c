@@ -112,6 +112,24 @@ static void origins(void)
 	qsb__policy_free(policy);
 }
 
+/* Paths are bytes. */
+static void strange_bytes(void)
+{
+	struct qsb_policy *policy = NULL;
+	QSB__CLEANUP_JSON json_t *root = NULL;
+
+	if (qsb__policy_new(&policy, QSB__PRESET_WORKSPACE, NULL) ||
+	    qsb__policy_set_text(policy, qsb__row_by_option("--write"), "/a\xFF", QSB__LAYER_OPTION, NULL) ||
+	    qsb__policy_set_text(policy, qsb__row_by_option("--env"), "A\xFF=\xFF", QSB__LAYER_OPTION, NULL))
+		return;
+	policy->source[QSB__LAYER_OPTION] = strdup("/b\xFF");
+	root = parsed(qsb__policy_to_json(policy, true));
+	tap_is_text(json_string_value(json_array_get(at(json_object_get(root, "policy"), "/filesystem/allowWrite", NULL), 1)),
+	            "/a\xEF\xBF\xBD", "a path that is not UTF-8 is shown with a replacement");
+	tap_ok(root != NULL, "and leaves the rest readable");
+	qsb__policy_free(policy);
+}
+
 int main(void)
 {
 	static const char full[] =
@@ -126,5 +144,6 @@ int main(void)
 		round_trip((enum qsb__preset)preset, full);
 	}
 	origins();
+	strange_bytes();
 	return tap_done();
 }

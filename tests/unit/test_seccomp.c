@@ -1,0 +1,179 @@
+/* Runs the built program over made-up calls, as the kernel would. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+
+#include "backend/linux/sandbox.h"
+#include "backend/linux/seccomp_table.h"
+#include "tap.h"
+
+#if defined(__x86_64__)
+#define ARCH AUDIT_ARCH_X86_64
+#define OTHER_ARCH AUDIT_ARCH_I386
+#else
+#define ARCH AUDIT_ARCH_AARCH64
+#define OTHER_ARCH AUDIT_ARCH_ARM
+#endif
+
+static struct qsb__sandbox *sandbox;
+static struct qsb__plan plan;
+
+static unsigned run(const struct seccomp_data *data)
+{
+	unsigned accumulator = 0;
+
+	for (size_t at = 0; at < sandbox->filter_length; at++) {
+		const struct sock_filter *i = &sandbox->filter[at];
+		bool jump = false;
+
+		switch (i->code) {
+		case BPF_LD | BPF_W | BPF_ABS:
+			memcpy(&accumulator, (const char *)data + i->k, sizeof(accumulator));
+			continue;
+		case BPF_ALU | BPF_AND | BPF_K:
+			accumulator &= i->k;
+			continue;
+		case BPF_RET | BPF_K:
+			return i->k;
+		case BPF_JMP | BPF_JA:
+			at += i->k;
+			continue;
+		case BPF_JMP | BPF_JEQ | BPF_K:
+			jump = accumulator == i->k;
+			break;
+		case BPF_JMP | BPF_JGE | BPF_K:
+			jump = accumulator >= i->k;
+			break;
+		case BPF_JMP | BPF_JSET | BPF_K:
+			jump = (accumulator & i->k) != 0;
+			break;
+		default:
+			printf("Bail out! instruction %x\n", i->code);
+			exit(1);
+		}
+		at += jump ? i->jt : i->jf;
+	}
+	printf("Bail out! the program runs over its end\n");
+	exit(1);
+}
+
+static unsigned call(long number, uint64_t a, uint64_t b, uint64_t c)
+{
+	struct seccomp_data data = {.nr = (int)number, .arch = ARCH, .args = {a, b, c}};
+
+	return run(&data);
+}
+
+static void build(bool nested, uint64_t memory)
+{
+	struct qsb_error err;
+
+	plan.allow_nested_sandbox = nested;
+	plan.memory_bytes = memory;
+	if (qsb__filter_build(sandbox, &err) != 0) {
+		printf("Bail out! %s\n", err.message);
+		exit(1);
+	}
+}
+
+static void is(unsigned got, unsigned wanted, const char *name)
+{
+	tap_ok(got == wanted, "%s", name);
+	if (got != wanted)
+		printf("# got %x, expected %x\n", got, wanted);
+}
+
+#define REFUSED(number) (SECCOMP_RET_ERRNO | (number))
+#define ALLOWED SECCOMP_RET_ALLOW
+
+static void test_numbers(void)
+{
+	struct seccomp_data other = {.nr = SYS_read, .arch = OTHER_ARCH};
+	bool open = true;
+
+	is(run(&other), SECCOMP_RET_KILL_PROCESS, "a call of another architecture kills");
+	is(call(0x40000000 | SYS_read, 0, 0, 0), REFUSED(ENOSYS), "x32 calls are absent");
+	is(call(qsb__call_last + 1, 0, 0, 0), REFUSED(ENOSYS), "calls newer than the table are absent");
+	is(call(-1, 0, 0, 0), REFUSED(ENOSYS), "number -1 is absent");
+	is(call(SYS_clone3, 0, 0, 0), REFUSED(ENOSYS), "clone3 is absent, so that libc uses clone");
+	is(call(SYS_connect, 0, 0, 0), SECCOMP_RET_USER_NOTIF, "connect stops at the supervisor");
+	for (size_t i = 0; i < qsb__call_count; i++)
+		if (qsb__calls[i].rule == QSB__CALL_REFUSE && call(qsb__calls[i].number, 0, 0, 0) != REFUSED(EPERM))
+			open = false;
+	tap_ok(open, "every call that the table refuses is refused");
+	is(call(SYS_read, 0, 0, 0), ALLOWED, "read is allowed");
+	is(call(SYS_execve, 0, 0, 0), ALLOWED, "execve is allowed");
+}
+
+static void test_sockets(void)
+{
+	is(call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), ALLOWED, "unix stream sockets are allowed");
+	is(call(SYS_socket, AF_UNIX, SOCK_DGRAM, 0), REFUSED(EPERM), "unix datagram sockets are refused");
+	is(call(SYS_socket, AF_UNIX, SOCK_RAW, 0), REFUSED(EPERM), "raw unix sockets, which are datagram ones, are refused");
+	is(call(SYS_socketpair, AF_UNIX, SOCK_DGRAM, 0), REFUSED(EPERM), "a pair of datagram sockets is refused");
+	is(call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET, 0), ALLOWED, "a pair of seqpacket sockets is allowed");
+	is(call(SYS_socket, AF_INET, SOCK_STREAM, 0), ALLOWED, "TCP is allowed");
+	is(call(SYS_socket, AF_INET6, SOCK_DGRAM, 17), ALLOWED, "UDP over IPv6 is allowed");
+	is(call(SYS_socket, AF_INET, SOCK_RAW, 1), REFUSED(EPERM), "raw sockets are refused");
+	is(call(SYS_socket, AF_INET, SOCK_STREAM, 132), REFUSED(EPROTONOSUPPORT), "SCTP is refused");
+	is(call(SYS_socket, AF_NETLINK, SOCK_RAW, 0), ALLOWED, "route netlink is allowed");
+	is(call(SYS_socket, AF_NETLINK, SOCK_RAW, 12), REFUSED(EPERM), "netfilter netlink is refused");
+	is(call(SYS_socket, AF_PACKET, SOCK_RAW, 0), REFUSED(EAFNOSUPPORT), "packet sockets are refused");
+	is(call(SYS_socket, AF_VSOCK, SOCK_STREAM, 0), REFUSED(EAFNOSUPPORT), "vsock is refused");
+	is(call(SYS_socket, 0x100000000ULL | AF_ALG, SOCK_STREAM, 0), REFUSED(EAFNOSUPPORT), "bits above 32 hide no family");
+}
+
+static void test_arguments(void)
+{
+	is(call(SYS_ioctl, 0, TIOCSTI, 0), REFUSED(EPERM), "TIOCSTI is refused");
+	is(call(SYS_ioctl, 0, 0xABCD00000000ULL | TIOCSTI, 0), REFUSED(EPERM), "TIOCSTI is refused with high bits set");
+	is(call(SYS_ioctl, 0, 0x541C, 0), REFUSED(EPERM), "TIOCLINUX is refused");
+	is(call(SYS_ioctl, 0, 0x4B49, 0), REFUSED(EPERM), "console key strings are refused");
+	is(call(SYS_ioctl, 0, TIOCGWINSZ, 0), ALLOWED, "asking for the window size is allowed");
+	is(call(SYS_clone, CLONE_VM | CLONE_FS, 0, 0), ALLOWED, "threads are allowed");
+	is(call(SYS_clone, CLONE_NEWUSER, 0, 0), REFUSED(EPERM), "a new user namespace is refused");
+	is(call(SYS_unshare, CLONE_NEWNET | CLONE_FILES, 0, 0), REFUSED(EPERM), "unshare of a network is refused");
+	is(call(SYS_fchmod, 3, 0755, 0), ALLOWED, "an ordinary mode is allowed");
+	is(call(SYS_fchmod, 3, 04755, 0), REFUSED(EPERM), "setuid is refused");
+	is(call(SYS_fchmodat, 3, 0, 02755), REFUSED(EPERM), "setgid is refused");
+	{
+		struct seccomp_data made = {.nr = SYS_openat, .arch = ARCH, .args = {0, 0, O_CREAT | O_WRONLY, 04755}};
+		struct seccomp_data read = {.nr = SYS_openat, .arch = ARCH, .args = {0, 0, O_RDONLY, 04755}};
+
+		is(run(&made), REFUSED(EPERM), "a file is not made setuid");
+		is(run(&read), ALLOWED, "leftovers where a mode would be do not matter when nothing is made");
+	}
+	is(call(SYS_personality, 0xFFFFFFFF, 0, 0), ALLOWED, "asking for the personality is allowed");
+	is(call(SYS_personality, 0x0400000, 0, 0), REFUSED(EPERM), "READ_IMPLIES_EXEC is refused");
+}
+
+static void test_variants(void)
+{
+	is(call(SYS_memfd_create, 0, 0, 0), ALLOWED, "without a limit on memory, memory files are not asked about");
+	is(call(SYS_sched_setaffinity, 0, 0, 0), ALLOWED, "without affinity in use it may be set");
+	sandbox->cpu_count = 1;
+	build(true, 1 << 30);
+	is(call(SYS_memfd_create, 0, 0, 0), SECCOMP_RET_USER_NOTIF, "the watch hears of memory files");
+	is(call(SYS_sched_setaffinity, 0, 0, 0), SECCOMP_RET_USER_NOTIF, "affinity goes through the supervisor");
+	is(call(SYS_mount, 0, 0, 0), ALLOWED, "a sandbox inside may mount, when the policy allows one");
+	is(call(SYS_bpf, 0, 0, 0), REFUSED(EPERM), "but never load programs into the kernel");
+}
+
+int main(void)
+{
+	sandbox = calloc(1, sizeof(*sandbox));
+	sandbox->plan = &plan;
+	build(false, 0);
+	test_numbers();
+	test_sockets();
+	test_arguments();
+	test_variants();
+	return tap_done();
+}
