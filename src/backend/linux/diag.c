@@ -17,13 +17,13 @@ static unsigned kernel_device(dev_t device)
 	return (major(device) << KERNEL_DEV_MINOR_BITS) | minor(device);
 }
 
-static bool matches(const struct nlmsghdr *header, const struct stat *wanted)
+/* Not const: the kernel's own macros walk these messages by casts that would drop it. */
+static bool matches(struct nlmsghdr *header, const struct stat *wanted)
 {
-	const struct unix_diag_msg *message = NLMSG_DATA(header);
-	const char *at = (const char *)(message + 1);
+	struct unix_diag_msg *message = NLMSG_DATA(header);
 	size_t left = header->nlmsg_len - NLMSG_LENGTH(sizeof(*message));
 
-	for (const struct rtattr *attribute = (const struct rtattr *)at; RTA_OK(attribute, left);
+	for (struct rtattr *attribute = (struct rtattr *)(message + 1); RTA_OK(attribute, left);
 	     attribute = RTA_NEXT(attribute, left)) {
 		const struct unix_diag_vfs *place = RTA_DATA(attribute);
 
@@ -35,9 +35,9 @@ static bool matches(const struct nlmsghdr *header, const struct stat *wanted)
 }
 
 /* 1 = found, 0 = go on, -1 = the end. */
-static int scan(const char *buffer, size_t length, const struct stat *wanted)
+static int scan(char *buffer, size_t length, const struct stat *wanted)
 {
-	for (const struct nlmsghdr *header = (const struct nlmsghdr *)buffer; NLMSG_OK(header, length);
+	for (struct nlmsghdr *header = (struct nlmsghdr *)buffer; NLMSG_OK(header, length);
 	     header = NLMSG_NEXT(header, length)) {
 		if (header->nlmsg_type == NLMSG_DONE || header->nlmsg_type == NLMSG_ERROR)
 			return -1;
