@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/policy_load.h"
+#include "core/utf8.h"
 
 enum { EXIT_BAD_POLICY = 125, SHOWN_MAX = 4200 };
 
@@ -142,7 +143,9 @@ static int check_file(const char *path, struct qsb_error *err)
 static int print_verdict(const struct qsb__invocation *invocation, const char *file, const struct qsb_error *fault,
 			 struct qsb_error *err)
 {
-	QSB__CLEANUP_JSON json_t *root = json_pack("{s:b, s:s?}", "valid", fault->code == 0, "file", file);
+	size_t length = 0;
+	QSB_CLEANUP_FREE char *shown = file ? qsb__utf8_repair(file, strlen(file), &length) : NULL;
+	QSB__CLEANUP_JSON json_t *root = json_pack("{s:b, s:s?}", "valid", fault->code == 0, "file", shown);
 
 	if (fault->code)
 		json_object_set_new(root, "error",

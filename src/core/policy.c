@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/error.h"
+#include "core/json.h"
 #include "core/policy_load.h"
 #include "core/policy_patch.h"
 
@@ -171,11 +171,13 @@ void qsb__item_origin(const struct qsb__row *row, const struct qsb__item *item, 
 
 int qsb__note(struct qsb_policy *policy, enum qsb__layer layer, const char *format, ...)
 {
-	char sentence[512];
+	char sentence[512], shown[520];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(sentence, sizeof(sentence), format, arguments);
 	va_end(arguments);
-	return qsb__list_add(&policy->notes, sentence, layer, 0);
+	/* It speaks of a stranger's file, and is printed. */
+	qsb__json_printable(shown, sizeof(shown), sentence, strlen(sentence));
+	return qsb__list_add(&policy->notes, shown, layer, 0);
 }

@@ -38,9 +38,11 @@ int qsb__check_path(const char *text, char *why, size_t why_size)
 
 int qsb__check_folder(const char *text, char *why, size_t why_size)
 {
-	/* Trust must not depend on where one stands. */
+	/* Trust must not depend on where one stands, nor on what a stranger calls a folder. */
 	if (text[0] != '/' && text[0] != '~')
 		return refuse(why, why_size, "must begin with / or ~/");
+	if (qsb__glob_is_pattern(text))
+		return refuse(why, why_size, "must name one folder, without *, ? and [; what lies in it is trusted, too");
 	return check_plain_path(text, why, why_size);
 }
 

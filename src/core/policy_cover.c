@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
+#include "core/domain.h"
 #include "core/glob.h"
 #include "core/path.h"
 #include "core/policy_patch.h"
@@ -76,27 +76,43 @@ static bool path_holds(const char *outer, const char *inner, const char *inner_r
 	return real_path(outer_real, outer, places) && qsb__path_inside(inner_real, outer_real, false);
 }
 
-/* "*" is not said to hold a name: a listed name may lead to private addresses, which "*" does not reach. */
-static bool domain_holds(const char *outer, const char *inner)
+/* Where the port of a canonical pattern begins, or its end. Addresses are compared as a whole, they have none here. */
+static size_t host_length(const char *pattern)
 {
-	const char *outer_port = strchr(outer, ':'), *inner_port = strchr(inner, ':');
-	size_t outer_length = outer_port ? (size_t)(outer_port - outer) : strlen(outer);
-	size_t inner_length = inner_port ? (size_t)(inner_port - inner) : strlen(inner);
-	size_t tail;
+	const char *colon = strchr(pattern, ':');
 
-	if (strcasecmp(outer, inner) == 0)
+	return colon ? (size_t)(colon - pattern) : strlen(pattern);
+}
+
+static bool is_address(const char *pattern)
+{
+	const char *colon = strchr(pattern, ':');
+
+	/* Only ranges have a '/', only IPv6 has brackets or a second colon; IPv4 ends with a digit and holds no letter. */
+	return strpbrk(pattern, "[]/") || (colon && strchr(colon + 1, ':')) ||
+	       strspn(pattern, "0123456789.") == host_length(pattern);
+}
+
+/* "*" is not said to hold a name: a listed name may lead to private addresses, which "*" does not reach. */
+static bool domain_holds(const char *outer_text, const char *inner_text)
+{
+	char outer[QSB__DOMAIN_MAX], inner[QSB__DOMAIN_MAX], why[200];
+	size_t outer_length, inner_length;
+
+	if (qsb__domain_canonical(outer_text, outer, why, sizeof(why)) ||
+	    qsb__domain_canonical(inner_text, inner, why, sizeof(why)))
+		return false;
+	if (strcmp(outer, inner) == 0)
 		return true;
-	if (strpbrk(outer, "[]/") || strpbrk(inner, "[]/") || (outer_port && strchr(outer_port + 1, ':')) ||
-	    (inner_port && strchr(inner_port + 1, ':')))
+	outer_length = host_length(outer);
+	inner_length = host_length(inner);
+	if (is_address(outer) || is_address(inner) || (outer[outer_length] && strcmp(outer + outer_length,
+	                                                                             inner + inner_length) != 0))
 		return false;
-	if (outer_port && (!inner_port || strcmp(outer_port, inner_port) != 0))
-		return false;
-	if (outer_length == inner_length && strncasecmp(outer, inner, outer_length) == 0)
+	if (outer_length == inner_length && strncmp(outer, inner, outer_length) == 0)
 		return true;
-	if (strncmp(outer, "*.", 2) != 0)
-		return false;
-	tail = outer_length - 1;
-	return inner_length > tail && strncasecmp(inner + inner_length - tail, outer + 1, tail) == 0;
+	return strncmp(outer, "*.", 2) == 0 && inner_length > outer_length - 1 &&
+	       strncmp(inner + inner_length - (outer_length - 1), outer + 1, outer_length - 1) == 0;
 }
 
 /* Names of variables, where a trailing '*' stands for any rest. */

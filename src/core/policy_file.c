@@ -67,11 +67,13 @@ static int read_all(int fd, size_t hint, const char *name, char **text, size_t *
 }
 
 /* O_NONBLOCK, so that a named pipe without a writer does not hold us; the kind is judged on the open descriptor. */
-static int open_file(const char *path, struct stat *info, int *out, struct qsb_error *err)
+static int open_file(const char *path, int flags, struct stat *info, int *out, struct qsb_error *err)
 {
-	QSB_CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	QSB_CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
 	int code;
 
+	if (fd < 0 && errno == ELOOP && flags)
+		return qsb__fail(err, QSB_E_INVALID, "policy", "the policy %s is a link; a project's must be a file", path);
 	if (fd < 0) {
 		code = qsb__fail_os(err, errno, "policy", "cannot open the policy %s", path);
 		if (errno == ENOENT || errno == ENOTDIR) {
@@ -95,7 +97,17 @@ int qsb__policy_read_file(const char *path, char **text, size_t *length, struct 
 {
 	QSB_CLEANUP_FD int fd = -1;
 	struct stat info;
-	int code = open_file(path, &info, &fd, err);
+	int code = open_file(path, 0, &info, &fd, err);
+
+	return code ? code : read_all(fd, (size_t)info.st_size, path, text, length, err);
+}
+
+int qsb__policy_read_project(const char *path, char **text, size_t *length, struct qsb_error *err)
+{
+	QSB_CLEANUP_FD int fd = -1;
+	struct stat info;
+	/* A stranger's link would have us read any file of the user's, and tell of it in a message. */
+	int code = open_file(path, O_NOFOLLOW, &info, &fd, err);
 
 	return code ? code : read_all(fd, (size_t)info.st_size, path, text, length, err);
 }
@@ -104,7 +116,7 @@ int qsb__policy_read_managed(const char *path, char **text, size_t *length, stru
 {
 	QSB_CLEANUP_FD int fd = -1;
 	struct stat info;
-	int code = open_file(path, &info, &fd, err);
+	int code = open_file(path, 0, &info, &fd, err);
 
 	if (code)
 		return code;

@@ -54,8 +54,9 @@ static int read_layer(struct layers *layers, enum qsb__layer layer, const char *
 	struct qsb_error fault;
 	char *text = NULL;
 	size_t length;
-	int code = layer == QSB__LAYER_MANAGED ? qsb__policy_read_managed(path, &text, &length, &fault)
-	                                       : qsb__policy_read_file(path, &text, &length, &fault);
+	int code = layer == QSB__LAYER_MANAGED   ? qsb__policy_read_managed(path, &text, &length, &fault)
+	           : layer == QSB__LAYER_PROJECT ? qsb__policy_read_project(path, &text, &length, &fault)
+	                                         : qsb__policy_read_file(path, &text, &length, &fault);
 
 	if (code == QSB_E_NOT_FOUND && layer != QSB__LAYER_FILE)
 		return 0;

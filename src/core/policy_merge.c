@@ -7,11 +7,32 @@
 #include "core/policy_load.h"
 #include "core/policy_patch.h"
 
+enum { MOST_COMPARED = 8 };
+
+/* A file often repeats what its preset says. Only a few present entries are looked for, so that the cost stays flat. */
+static void drop_repeated(struct qsb__list *more, const struct qsb__list *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < more->count; i++) {
+		bool repeated = false;
+
+		for (size_t j = 0; j < list->count && j < MOST_COMPARED; j++)
+			repeated = repeated || strcmp(list->items[j].text, more->items[i].text) == 0;
+		if (repeated)
+			qsb__item_clear(&more->items[i]);
+		else
+			more->items[kept++] = more->items[i];
+	}
+	more->count = kept;
+}
+
 /* Moves the entries of `more` behind those of `list`. The new ones may be many, the present ones are few. */
 static int append(struct qsb__list *list, struct qsb__list *more)
 {
 	size_t count = list->count;
 
+	drop_repeated(more, list);
 	if (qsb__list_reserve(more, count + more->count))
 		return QSB_E_MEMORY;
 	memmove(more->items + count, more->items, more->count * sizeof(*more->items));
