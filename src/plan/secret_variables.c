@@ -10,10 +10,10 @@ const char *const qsb__secret_variables[] = {
 	"AWS_*", "AZURE_*", "ARM_CLIENT_*", "GOOGLE_APPLICATION_*", "GCP_*", "GCLOUD_*", "CLOUDSDK_*", "OCI_CLI_*", "ALICLOUD_*",
 	"ALIBABA_CLOUD_*", "TENCENTCLOUD_*", "DIGITALOCEAN_*", "GITHUB_*TOKEN", "GH_*TOKEN", "GITLAB_*TOKEN", "CI_JOB_JWT*",
 	"ACTIONS_ID_TOKEN_*", "ACTIONS_RUNTIME_*", "OPENAI_API_*", "ANTHROPIC_API_*", "ANTHROPIC_AUTH_*", "NPM_CONFIG__AUTH*",
-	"npm_config_*auth*", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX*", "POETRY_HTTP_BASIC_*", "POETRY_PYPI_TOKEN_*",
+	"npm_config_*auth*", "POETRY_HTTP_BASIC_*", "POETRY_PYPI_TOKEN_*",
 	"CARGO_REGISTRIES_*_TOKEN", "TWINE_*", "NETRC", "GIT_ASKPASS", "SSH_ASKPASS", "SUDO_ASKPASS", "VAULT_*", "BW_SESSION",
 	"OP_SESSION*", "PGPASSFILE", "MYSQL_PWD", "REDISCLI_AUTH", "KUBECONFIG", "DOCKER_CONFIG", "DOCKER_AUTH_*",
-	"REGISTRY_AUTH_FILE", "SENTRY_*", "RESTIC_*", "BORG_*",
+	"REGISTRY_AUTH_FILE", "RESTIC_*", "BORG_*",
 	/* Ways back into the editor that started us. */
 	"VSCODE_IPC_HOOK*", "VSCODE_GIT_*", "ELECTRON_RUN_AS_NODE", "NODE_IPC_FD", "NODE_CHANNEL_FD",
 	/* Ways to the user's own services outside. */
@@ -27,7 +27,7 @@ const char *const qsb__secret_variables[] = {
 };
 
 const char *const qsb__harmless_variables[] = {
-	"PWD", "OLDPWD", NULL,
+	"PWD", "OLDPWD", "*_CA_BUNDLE", "*_CA_CERT*", "AWS_REGION", "AWS_DEFAULT_REGION", NULL,
 };
 
 const char *const qsb__basic_variables[] = {
