@@ -204,6 +204,17 @@ class Case:
         """An executable script in the workspace."""
         return self.write(name, text, 0o755)
 
+    def clear_work(self):
+        """Empties the workspace, but for escape-attack."""
+        for name in os.listdir(self.work):
+            path = os.path.join(self.work, name)
+            if path == self.attack:
+                continue
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
+
     def policy(self, value):
         """A policy file outside the workspace, as the options that name it."""
         path = os.path.join(self.base, 'policy.json')

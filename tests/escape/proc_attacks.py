@@ -199,12 +199,34 @@ def inherited_file(case):
     refuse_descriptor(case, ['read-fd', '17'], number)
 
 
-@row('A-proc-3', 'an open folder of the caller is closed, unless passed on purpose')
+@row('A-proc-3', 'an open folder of the caller is closed, and never passed: it leads to the whole host')
 def inherited_folder(case):
     with open(os.path.join(case.outside, 'secret'), 'w', encoding='ascii') as file:
         file.write(CANARY)
     number = open_number(case, os.open(case.outside, os.O_RDONLY | os.O_DIRECTORY), 18)
-    refuse_descriptor(case, ['open-below-fd', '18', 'secret'], number)
+    case.denied(['open-below-fd', '18', 'secret'], errors=['EBADF'], pass_fds=[number])
+    outcome = case.inside([case.attack, 'open-below-fd', '18', 'secret'], ['--pass-fd', '18'], pass_fds=[number])
+    case.same(outcome.code, 125, 'a folder passed on purpose: nothing runs', outcome)
+    case.check('folder' in outcome.err, 'the error does not say what is wrong', outcome)
+
+
+@row('A-proc-3', 'a folder as one of the standard streams leads nowhere')
+def folder_as_stream(case):
+    secret = os.path.join(case.home, 'denied')
+    os.mkdir(secret)
+    with open(os.path.join(secret, 'secret'), 'w', encoding='ascii') as file:
+        file.write(CANARY)
+    options = ['--deny-read', secret]
+    for flags in (os.O_RDONLY | os.O_DIRECTORY, os.O_PATH | os.O_DIRECTORY):
+        folder = os.open(case.outside, flags)
+        for road in ('../home/denied/secret', '../../../../../../..' + secret + '/secret'):
+            attack = [case.attack, 'open-below-fd', '0', road]
+            outside = case.plain(attack, stdin=folder)
+            case.control(outside.code == 0, f'a folder as stdin does not work outside: {outside.out}')
+            inside = case.inside(attack, options, stdin=folder)
+            case.check(inside.code == 125 or (inside.code == 1 and 'refused' in inside.out),
+                       'the folder on stdin leads to a denied file', inside)
+        os.close(folder)
 
 
 @row('A-proc-3', 'a connected socket of the caller is closed, unless passed on purpose')
