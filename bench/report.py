@@ -37,7 +37,7 @@ def show_head(everything):
 
 
 def ratio_text(ratios):
-    return '  '.join(f'{ratio:.2f} x {name}' for name, ratio in ratios.items())
+    return '  '.join(f'{ratio:.{3 if ratio < 0.1 else 2}f} x {name}' for name, ratio in ratios.items())
 
 
 def show_section(section):
