@@ -24,7 +24,8 @@ extern const size_t qsb__system_path_count;
 
 /*
  * protectNames: a file or folder of this name is never writable, at any depth of a writable root. `name` is the first
- * component; `below` what is protected inside it, NULL = the thing itself.
+ * component; `below` what is protected inside it, NULL = the thing itself. Where `below` has wildcards, git_scan.c finds
+ * what exists.
  */
 struct qsb__protected_name {
 	const char *name;

@@ -4,26 +4,24 @@
 
 #include "core/error.h"
 #include "plan/build.h"
+#include "plan/name_scan.h"
 
-/* What the scan may cost, so that starting takes the same time in a huge project as in a small one. */
-enum { MOST_FOLDERS = 64, MOST_ENTRIES = 2000 };
-
+/* Names are looked up by their first byte. */
 struct scan {
-	struct qsb__build *build;
-	char *queue[MOST_FOLDERS];
+	struct qsb__name_scan shared;
+	char *queue[QSB__SCAN_FOLDERS];
 	size_t first, last;      /* of the queue: breadth first, the shallow ones matter most */
-	size_t entries;
-	bool complete;
 	bool top;                /* a writable root itself: looked at to the end */
 	unsigned short by_byte[256]; /* 1 + index of the first protected name with that first byte */
 	char path[QSB__PATH_MAX];
 	size_t length;
+	char pinned[QSB__PATH_MAX]; /* the last folder that got a pin */
 	int result;
 };
 
 static char lower_first(const struct scan *scan, const char *name)
 {
-	return scan->build->fold && name[0] >= 'A' && name[0] <= 'Z' ? (char)(name[0] + 32) : name[0];
+	return scan->shared.build->fold && name[0] >= 'A' && name[0] <= 'Z' ? (char)(name[0] + 32) : name[0];
 }
 
 static void index_names(struct scan *scan)
@@ -34,7 +32,7 @@ static void index_names(struct scan *scan)
 
 static bool same_name(const struct scan *scan, const char *a, const char *b)
 {
-	return qsb__path_compare(a, b, scan->build->fold) == 0;
+	return qsb__path_compare(a, b, scan->shared.build->fold) == 0;
 }
 
 static bool is_unscanned(const struct scan *scan, const char *name)
@@ -45,11 +43,13 @@ static bool is_unscanned(const struct scan *scan, const char *name)
 	return false;
 }
 
-static int protect(struct scan *scan, const char *path, const struct qsb__protected_name *name, enum qsb__file_kind kind)
+int qsb__name_scan_protect(struct qsb__name_scan *scan, const char *path, const char *reason, enum qsb__file_kind kind)
 {
 	struct qsb__rule rule = {.deny = QSB__ACCESS_WRITE, .special = QSB__STEP_BIND_RO, .name = "built-in: protected names",
-	                         .reason = name->reason, .builtin_list = true, .quiet = true, .file = kind};
+	                         .reason = reason, .builtin_list = true, .quiet = true, .file = kind};
 
+	if (kind == QSB__FILE_MISSING)
+		return 0;
 	if (kind == QSB__FILE_LINK)
 		return qsb__build_add_path(scan->build, &rule, path);
 	rule.path = qsb__arena_text(scan->build->arena, path);
@@ -57,10 +57,10 @@ static int protect(struct scan *scan, const char *path, const struct qsb__protec
 }
 
 /* `.git` of `.git/hooks`: renamed away, it could be built anew with other hooks. */
-static int pin(struct scan *scan, const char *path, const struct qsb__protected_name *name)
+int qsb__name_scan_pin(struct qsb__name_scan *scan, const char *path, const char *reason)
 {
 	struct qsb__rule rule = {.pin = true, .special = QSB__STEP_BIND_RO, .name = "built-in: protected names",
-	                         .reason = name->reason, .file = QSB__FILE_DIR};
+	                         .reason = reason, .file = QSB__FILE_DIR};
 
 	rule.path = qsb__arena_text(scan->build->arena, path);
 	return qsb__build_add(scan->build, &rule);
@@ -69,30 +69,52 @@ static int pin(struct scan *scan, const char *path, const struct qsb__protected_
 /* Pins the folders of `below`, and protects what it names when it is there. `path` is the folder of `name`. */
 static int protect_below(struct scan *scan, const char *path, const struct qsb__protected_name *name)
 {
-	const struct qsb__host *host = scan->build->host;
+	const struct qsb__host *host = scan->shared.build->host;
 	char inner[QSB__PATH_MAX];
 	enum qsb__file_kind kind;
 	char *slash;
 
-	if (!qsb__path_join(inner, path, name->below))
+	if (strchr(name->below, '*') || !qsb__path_join(inner, path, name->below))
 		return 0;
 	kind = host->ops->kind(host->context, inner);
 	if (kind == QSB__FILE_MISSING)
 		return 0;
-	if (protect(scan, inner, name, kind))
+	if (qsb__name_scan_protect(&scan->shared, inner, name->reason, kind))
 		return QSB_E_MEMORY;
 	while ((slash = strrchr(inner, '/')) && (size_t)(slash - inner) > strlen(path)) {
 		*slash = '\0';
-		if (pin(scan, inner, name))
+		if (qsb__name_scan_pin(&scan->shared, inner, name->reason))
 			return QSB_E_MEMORY;
 	}
 	return 0;
 }
 
+/* `folder` is where the thing really is, its path but for a link. */
+static int check_row(struct scan *scan, const struct qsb__protected_name *row, const char *folder, enum qsb__file_kind kind,
+                     bool is_folder)
+{
+	if (row->plain_only && is_folder)
+		return 0;
+	if (!row->below)
+		return qsb__name_scan_protect(&scan->shared, scan->path, row->reason, kind);
+	if (!is_folder)
+		return 0;
+	if (strcmp(scan->pinned, folder) != 0) {
+		memcpy(scan->pinned, folder, strlen(folder) + 1);
+		if (qsb__name_scan_pin(&scan->shared, folder, row->reason))
+			return QSB_E_MEMORY;
+		if (same_name(scan, row->name, ".git") && qsb__name_scan_git(&scan->shared, folder))
+			return QSB_E_MEMORY;
+	}
+	return protect_below(scan, folder, row);
+}
+
 static int check_name(struct scan *scan, const char *name, enum qsb__file_kind kind)
 {
 	size_t i = scan->by_byte[(unsigned char)lower_first(scan, name)];
-	bool pinned = false;
+	enum qsb__file_kind real_kind = kind;
+	char real[QSB__PATH_MAX];
+	bool resolved = false;
 	int result = 0;
 
 	for (; !result && i && i <= qsb__protected_name_count; i++) {
@@ -100,28 +122,24 @@ static int check_name(struct scan *scan, const char *name, enum qsb__file_kind k
 
 		if (lower_first(scan, row->name) != lower_first(scan, name))
 			break;
-		if (!same_name(scan, row->name, name) || (row->plain_only && kind == QSB__FILE_DIR))
+		if (!same_name(scan, row->name, name))
 			continue;
-		if (!row->below) {
-			result = protect(scan, scan->path, row, kind);
-		} else if (kind == QSB__FILE_DIR) {
-			if (!pinned)
-				result = pin(scan, scan->path, row);
-			pinned = true;
-			if (!result)
-				result = protect_below(scan, scan->path, row);
-		}
+		if (kind == QSB__FILE_LINK && !resolved)
+			result = qsb__build_resolve(scan->shared.build, scan->path, real, &real_kind);
+		resolved = true;
+		if (!result)
+			result = check_row(scan, row, kind == QSB__FILE_LINK ? real : scan->path, kind, real_kind == QSB__FILE_DIR);
 	}
 	return result;
 }
 
 static void enqueue(struct scan *scan)
 {
-	if (scan->last == MOST_FOLDERS || scan->entries > MOST_ENTRIES) {
-		scan->complete = false;
+	if (scan->last == QSB__SCAN_FOLDERS || scan->shared.entries > QSB__SCAN_ENTRIES) {
+		scan->shared.complete = false;
 		return;
 	}
-	scan->queue[scan->last] = qsb__arena_text(scan->build->arena, scan->path);
+	scan->queue[scan->last] = qsb__arena_text(scan->shared.build->arena, scan->path);
 	scan->last += scan->queue[scan->last] ? 1 : 0;
 }
 
@@ -130,14 +148,14 @@ static int visit(void *to, const char *name, enum qsb__file_kind kind)
 	struct scan *scan = to;
 	size_t size = strlen(name), base = scan->length == 1 && scan->path[0] == '/' ? 0 : scan->length;
 
-	if (++scan->entries > MOST_ENTRIES && !scan->top) {
-		scan->complete = false;
+	if (++scan->shared.entries > QSB__SCAN_ENTRIES && !scan->top) {
+		scan->shared.complete = false;
 		return 1;
 	}
 	if (kind != QSB__FILE_DIR && !scan->by_byte[(unsigned char)lower_first(scan, name)])
 		return 0;
 	if (base + size + 2 > QSB__PATH_MAX) {
-		scan->complete = false;
+		scan->shared.complete = false;
 		return 0;
 	}
 	scan->path[base] = '/';
@@ -145,7 +163,7 @@ static int visit(void *to, const char *name, enum qsb__file_kind kind)
 	scan->result = check_name(scan, name, kind);
 	if (!scan->result && kind == QSB__FILE_DIR && strcmp(name, ".git") != 0) {
 		if (is_unscanned(scan, name))
-			scan->complete = false;
+			scan->shared.complete = false;
 		else
 			enqueue(scan);
 	}
@@ -155,7 +173,7 @@ static int visit(void *to, const char *name, enum qsb__file_kind kind)
 
 static int look_into(struct scan *scan, const char *folder, bool top)
 {
-	const struct qsb__host *host = scan->build->host;
+	const struct qsb__host *host = scan->shared.build->host;
 
 	scan->top = top;
 	scan->length = strlen(folder);
@@ -194,10 +212,16 @@ static int add_name_rules(struct qsb__build *build, const char *root)
 	return 0;
 }
 
+/* A git folder that is a writable root itself: its objects are no place for a project's files. */
+static bool is_git_folder(const struct scan *scan, const struct qsb__rule *rule)
+{
+	return same_name(scan, qsb__path_name(rule->path), ".git") || (rule->name && strstr(rule->name, "git worktree"));
+}
+
 /* The folders that may be written and lie in no other such folder. The rules are sorted. */
 static int scan_roots(struct scan *scan, size_t count)
 {
-	struct qsb__build *build = scan->build;
+	struct qsb__build *build = scan->shared.build;
 	const char *above = NULL;
 
 	for (size_t i = 0; i < count; i++) {
@@ -208,7 +232,8 @@ static int scan_roots(struct scan *scan, size_t count)
 		    (above && qsb__path_inside(rule.path, above, build->fold)))
 			continue;
 		above = rule.path;
-		result = look_into(scan, rule.path, true);
+		result = is_git_folder(scan, &rule) ? qsb__name_scan_git(&scan->shared, rule.path)
+		                                    : look_into(scan, rule.path, true);
 		if (!result)
 			result = add_name_rules(build, rule.path);
 		if (result)
@@ -219,7 +244,7 @@ static int scan_roots(struct scan *scan, size_t count)
 
 int qsb__build_names(struct qsb__build *build)
 {
-	struct scan scan = {.build = build, .complete = true};
+	struct scan scan = {.shared = {.build = build, .complete = true}};
 	int result = 0;
 
 	if (!build->policy->filesystem.protect_names)
@@ -228,6 +253,6 @@ int qsb__build_names(struct qsb__build *build)
 	result = scan_roots(&scan, build->sorted_count);
 	while (!result && scan.first < scan.last)
 		result = look_into(&scan, scan.queue[scan.first++], false);
-	build->plan->scan_complete = scan.complete;
+	build->plan->scan_complete = scan.shared.complete;
 	return result;
 }

@@ -199,6 +199,7 @@ int qsb__plan_new(struct qsb__plan **out, const struct qsb_policy *policy, const
 	build->fold = host->case_insensitive;
 	build->base = (struct qsb__path_base){.home = host->home, .windows = host->os == QSB__OS_WINDOWS};
 	build->plan->scan_complete = true;
+	build->plan->fold_names = host->case_insensitive;
 	result = build_all(build, request);
 	if (!result && store->arena.failed)
 		result = qsb__fail_memory(err, "plan");

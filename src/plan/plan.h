@@ -36,6 +36,7 @@ struct qsb__step {
 	enum qsb__step_kind kind;
 	bool is_dir;        /* what `path` is */
 	unsigned denies;    /* NAME_RULE: QSB__ACCESS_* that it takes away */
+	bool asked;         /* NAME_RULE: by the caller's own entry, not a built-in list: must be held or refused */
 	char *path;
 	char *text;         /* see above; NULL where it has no meaning */
 	char *rule;         /* who asked: "/filesystem/denyRead/0 (user)", "built-in: secrets"; never NULL */
@@ -65,6 +66,7 @@ struct qsb__plan {
 	size_t gap_count;
 	struct qsb__plan_held *held;
 	size_t held_count;
+	bool fold_names;    /* file names compare without regard to ASCII case */
 	bool scan_complete; /* every existing protected name has its step */
 	char **notes;       /* NULL-terminated: what the policy allows and this host does not have, one sentence each */
 

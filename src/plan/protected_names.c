@@ -49,6 +49,8 @@ const struct qsb__protected_name qsb__protected_names[] = {
 	{".git", "gitdir", false, GIT},
 	{".git", "hooks", false, "git runs what lies in it"},
 	{".git", "info/attributes", false, "it chooses programs that git runs on files"},
+	{".git", "modules/**/config", false, "git runs programs that it names"},
+	{".git", "modules/**/hooks", false, "git runs what lies in it"},
 	{".gitea", "workflows", false, CI},
 	{".github", "actions", false, CI},
 	{".github", "workflows", false, CI},

@@ -71,6 +71,7 @@ int qsb__build_name_rule(struct qsb__build *build, const char *folder, const cha
 	step->kind = QSB__STEP_NAME_RULE;
 	step->is_dir = true;
 	step->denies = denies;
+	step->asked = rule->item != NULL;
 	step->path = shared_copy(build, folder);
 	step->text = qsb__arena_text(build->arena, glob);
 	step->rule = shared_copy(build, qsb__build_rule_text(build, rule));
