@@ -108,6 +108,21 @@ static void add_gap(struct qsb__doctor *doctor, const char *what, const char *wh
 	snprintf(gap->why, sizeof(gap->why), "%s", why);
 }
 
+/* Not known before the control groups are: `check` cannot tell. */
+static void look_at_fractions(struct qsb__doctor *doctor)
+{
+	enum { HALF_A_PROCESSOR = 500 };
+	struct qsb__plan wanted = *doctor->loaded.plan;
+	struct qsb__sandbox *sandbox = NULL;
+	struct qsb_error why = {.code = 0};
+
+	wanted.cpus_milli = HALF_A_PROCESSOR;
+	if (doctor->chosen->prepare(&sandbox, &wanted, &why) != 0)
+		add_gap(doctor, "a fraction of a processor", why.message);
+	else
+		doctor->chosen->release(sandbox);
+}
+
 /* The back end itself is asked what it would refuse, by a plan that differs in one point. */
 static void look_at_gaps(struct qsb__doctor *doctor)
 {
@@ -132,6 +147,7 @@ static void look_at_gaps(struct qsb__doctor *doctor)
 		if (doctor->chosen->check(&wanted[i], &why))
 			add_gap(doctor, names[i], why.message);
 	}
+	look_at_fractions(doctor);
 }
 
 static struct qsb__doctor_file *add_file(struct qsb__doctor *doctor, const char *layer)
