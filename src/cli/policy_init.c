@@ -14,8 +14,8 @@
 
 /* The keys that people change first, with the preset's values. */
 static const char *const starter_keys[][2] = {
-	{"filesystem", "allowWrite"}, {"filesystem", "denyRead"}, {"network", "mode"},
-	{"network", "allowedDomains"}, {"limits", "memory"}, {"limits", "timeout"},
+	{"filesystem", "allowWrite"},  {"filesystem", "denyRead"}, {"network", "mode"},
+	{"network", "allowedDomains"}, {"limits", "memory"},       {"limits", "timeout"},
 };
 
 static json_t *policy_values(enum qsb__preset preset, struct qsb_error *err)
@@ -128,23 +128,23 @@ static int find_path(char out[QSB__PATH_MAX], const struct qsb__invocation *invo
 
 static int find_preset(const struct qsb__invocation *invocation, enum qsb__preset *preset, struct qsb_error *err)
 {
-	const struct qsb__row *row = qsb__row_by_pointer("/extends");
+	size_t count = 0;
 
 	*preset = QSB__PRESET_WORKSPACE;
 	for (size_t i = 0; i < invocation->use_count; i++) {
-		const struct qsb__option_use *use = &invocation->uses[i];
-		int found = use->row == row ? qsb__preset_by_name(use->value) : -1;
-		size_t count = 0;
+		const struct qsb__row *row = invocation->uses[i].row;
+		int found = row ? qsb__preset_by_name(invocation->uses[i].value) : -1;
 
-		if (use->row && use->row != row)
-			return qsb__fail(err, QSB_E_INVALID, use->row->option,
-					 "policy init takes --preset only; edit the file for %s", use->row->option);
+		if (!row)
+			continue;
+		if (strcmp(row->pointer, "/extends") != 0)
+			return qsb__fail(err, QSB_E_INVALID, row->option,
+					 "policy init takes --preset only; edit the file for %s", row->option);
 		while (row->names[count])
 			count++;
-		if (use->row && found < 0)
-			return qsb__fail_unknown(err, "preset", use->value, row->names, count);
-		if (use->row)
-			*preset = (enum qsb__preset)found;
+		if (found < 0)
+			return qsb__fail_unknown(err, "preset", invocation->uses[i].value, row->names, count);
+		*preset = (enum qsb__preset)found;
 	}
 	return 0;
 }

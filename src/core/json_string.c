@@ -15,7 +15,8 @@ static int hex_digit(char byte)
 	return byte >= 'A' && byte <= 'F' ? byte - 'A' + 10 : -1;
 }
 
-/* Four digits at `at`, -1 = they are not. The text ends with a quote that was found, so they can be looked at in order. */
+/* Four digits at `at`, -1 = they are not. The text ends with a quote that was found, so they can be looked at in order.
+ */
 static int read_hex(const char *at)
 {
 	int value = 0;

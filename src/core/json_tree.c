@@ -21,7 +21,7 @@ struct reader {
 	int line;
 	uint32_t path[QSB__JSON_DEPTH_MAX]; /* the containers that are open */
 	unsigned depth;
-	const char *key;                    /* read, but its value is not yet */
+	const char *key; /* read, but its value is not yet */
 	const char *source;
 	struct qsb_error *err;
 };
@@ -57,7 +57,7 @@ static void make_pointer(const struct reader *reader, char *buffer, size_t size)
 }
 
 __attribute__((format(printf, 4, 5))) static int fail(const struct reader *reader, int code, const char *at,
-                                                      const char *format, ...)
+						      const char *format, ...)
 {
 	char pointer[POINTER_MAX], reason[128];
 	va_list arguments;
@@ -66,8 +66,8 @@ __attribute__((format(printf, 4, 5))) static int fail(const struct reader *reade
 	va_start(arguments, format);
 	vsnprintf(reason, sizeof(reason), format, arguments);
 	va_end(arguments);
-	return qsb__fail(reader->err, code, pointer[0] ? pointer : "/", "%s:%d:%td: %s%s%s", reader->source, reader->line,
-	                 at - reader->line_start + 1, pointer, pointer[0] ? ": " : "", reason);
+	return qsb__fail(reader->err, code, pointer[0] ? pointer : "/", "%s:%d:%td: %s%s%s", reader->source,
+			 reader->line, at - reader->line_start + 1, pointer, pointer[0] ? ": " : "", reason);
 }
 
 static int fail_expected(const struct reader *reader, const char *what)
@@ -182,7 +182,7 @@ static double scale(const struct decimal *number)
 }
 
 static int set_number(struct reader *reader, struct qsb__json_node *node, const struct decimal *number,
-                      const char *start)
+		      const char *start)
 {
 	bool negative = *start == '-';
 
@@ -350,17 +350,23 @@ static int read_value(struct reader *reader)
 }
 
 int qsb__json_tree_parse(struct qsb__json_tree *tree, char *text, size_t length, const char *source,
-                         struct qsb_error *err)
+			 struct qsb_error *err)
 {
-	struct reader reader = {.tree = tree, .at = text, .end = text + length, .line_start = text, .line = 1,
-	                        .source = source, .err = err};
+	struct reader reader = {.tree = tree,
+				.at = text,
+				.end = text + length,
+				.line_start = text,
+				.line = 1,
+				.source = source,
+				.err = err};
 	int code;
 
 	*tree = (struct qsb__json_tree){0};
 	if (length > QSB__JSON_MAX)
 		return qsb__fail(err, QSB_E_RANGE, "/", "%s is larger than 1 MiB, the most a policy may have", source);
 	if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
-		return qsb__fail(err, QSB_E_INVALID, "/", "%s begins with a byte-order mark: save it as plain UTF-8", source);
+		return qsb__fail(err, QSB_E_INVALID, "/", "%s begins with a byte-order mark: save it as plain UTF-8",
+				 source);
 	skip_blanks(&reader);
 	if (reader.at == reader.end)
 		return qsb__fail(err, QSB_E_INVALID, "/", "%s is empty: the smallest policy is {}", source);

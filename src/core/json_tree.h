@@ -32,7 +32,7 @@ struct qsb__json_node {
 		const char *text; /* STRING: without a NUL inside */
 		int64_t integer;
 		double real;
-		uint32_t count;   /* ARRAY, OBJECT: the children follow, each with all of its own */
+		uint32_t count; /* ARRAY, OBJECT: the children follow, each with all of its own */
 	} is;
 	uint32_t next; /* the number of the next node that is not inside this one */
 	uint8_t kind;
@@ -45,12 +45,12 @@ struct qsb__json_tree {
 };
 
 /*
- * Parses the `length` bytes at `text`, with a NUL behind them. They are changed and must outlive the tree's strings. `source` names the text in
- * messages. A failure's `where` is the JSON pointer of the place, and the message has it too, with line and column. The
- * caller clears the tree, also after a failure.
+ * Parses the `length` bytes at `text`, with a NUL behind them. They are changed and must outlive the tree's strings.
+ * `source` names the text in messages. A failure's `where` is the JSON pointer of the place, and the message has it
+ * too, with line and column. The caller clears the tree, also after a failure.
  */
 int qsb__json_tree_parse(struct qsb__json_tree *tree, char *text, size_t length, const char *source,
-                         struct qsb_error *err);
+			 struct qsb_error *err);
 void qsb__json_tree_clear(struct qsb__json_tree *tree);
 
 #endif

@@ -33,7 +33,8 @@ struct qsb__list *qsb__row_list_at(struct qsb_policy *policy, const struct qsb__
 
 const struct qsb__list *qsb__row_list(const struct qsb_policy *policy, const struct qsb__row *row)
 {
-	return qsb__row_is_list(row) ? (const struct qsb__list *)(const void *)((const char *)policy + row->offset) : NULL;
+	return qsb__row_is_list(row) ? (const struct qsb__list *)(const void *)((const char *)policy + row->offset)
+				     : NULL;
 }
 
 uint64_t qsb__row_get(const struct qsb_policy *policy, const struct qsb__row *row)
@@ -152,7 +153,7 @@ void qsb__policy_free(struct qsb_policy *policy)
 const char *qsb__layer_name(enum qsb__layer layer)
 {
 	static const char *const names[QSB__LAYER_COUNT] = {"preset",      "user",         "project",
-	                                                    "policy file", "command line", "managed"};
+							    "policy file", "command line", "managed"};
 
 	return (unsigned)layer < QSB__LAYER_COUNT ? names[layer] : "unknown";
 }

@@ -43,8 +43,13 @@ struct qsb__list {
 	size_t count, room;
 };
 
-enum qsb__preset { QSB__PRESET_READ_ONLY, QSB__PRESET_WORKSPACE, QSB__PRESET_WORKSPACE_ONLINE, QSB__PRESET_LOCKED_DOWN,
-	QSB__PRESET_FULL_ACCESS };
+enum qsb__preset {
+	QSB__PRESET_READ_ONLY,
+	QSB__PRESET_WORKSPACE,
+	QSB__PRESET_WORKSPACE_ONLINE,
+	QSB__PRESET_LOCKED_DOWN,
+	QSB__PRESET_FULL_ACCESS
+};
 enum qsb__network_mode { QSB__NETWORK_OFF, QSB__NETWORK_FILTERED, QSB__NETWORK_HOST };
 enum qsb__tmp_mode { QSB__TMP_PRIVATE, QSB__TMP_HOST };
 enum qsb__inherit_mode { QSB__INHERIT_NONE, QSB__INHERIT_SAFE, QSB__INHERIT_ALL };
@@ -57,11 +62,11 @@ struct qsb_policy {
 	uint64_t version;
 	enum qsb__preset extends;
 	struct {
-		struct qsb__list allow_read, deny_read;   /* paths or globs as written: "~/x", "./x", "/x", "*.pem" */
+		struct qsb__list allow_read, deny_read; /* paths or globs as written: "~/x", "./x", "/x", "*.pem" */
 		struct qsb__list allow_write, deny_write;
 		bool protect_names;
 		enum qsb__tmp_mode tmp;
-		struct qsb__list devices;                 /* "gpu", "kvm", "fuse" */
+		struct qsb__list devices; /* "gpu", "kvm", "fuse" */
 	} filesystem;
 	struct {
 		enum qsb__network_mode mode;
@@ -71,14 +76,14 @@ struct qsb_policy {
 	} network;
 	struct {
 		uint64_t memory_bytes;
-		uint64_t cpus_milli;   /* thousandths of a processor */
+		uint64_t cpus_milli; /* thousandths of a processor */
 		uint64_t timeout_ms;
 		uint64_t processes;    /* processes and threads together */
 		uint64_t open_files;   /* a process */
 		uint64_t output_bytes; /* kept of each of stdout and stderr */
 		enum qsb__output_action output_action;
-		uint64_t tmp_bytes;    /* /tmp, /var/tmp, /dev/shm and /run together */
-		uint64_t file_bytes;   /* the largest file that may be written */
+		uint64_t tmp_bytes;          /* /tmp, /var/tmp, /dev/shm and /run together */
+		uint64_t file_bytes;         /* the largest file that may be written */
 		uint64_t disk_reserve_bytes; /* the run ends when a writable file system has less than this free */
 	} limits;
 	struct {
@@ -91,45 +96,45 @@ struct qsb_policy {
 	struct qsb__list trusted_folders; /* the user's file only */
 
 	enum qsb__layer origin[QSB__ROWS_MAX]; /* by row number: the strongest layer that named the key */
-	char *source[QSB__LAYER_COUNT];   /* the file of the layer, NULL = none */
-	struct qsb__text *texts;          /* of all layers */
-	struct qsb__list notes;           /* what a layer asked for and did not get, one sentence each */
+	char *source[QSB__LAYER_COUNT];        /* the file of the layer, NULL = none */
+	struct qsb__text *texts;               /* of all layers */
+	struct qsb__list notes;                /* what a layer asked for and did not get, one sentence each */
 };
 
 enum qsb__row_type {
 	QSB__ROW_BOOL,
-	QSB__ROW_ENUM,     /* names[] in the order of the C enum */
-	QSB__ROW_SIZE,     /* bytes: 4096, "512k", "2g" */
-	QSB__ROW_SECONDS,  /* kept in ms: 300, 1.5, "90s", "5m" */
-	QSB__ROW_COUNT,    /* a whole number */
-	QSB__ROW_CPUS,     /* kept in thousandths: 2, 0.5 */
-	QSB__ROW_PATHS,    /* list of paths or globs */
-	QSB__ROW_STRINGS,  /* list of strings, checked by `check` */
-	QSB__ROW_MAP,      /* object of strings; a list of "NAME=VALUE" in memory */
-	QSB__ROW_PORTS     /* list of port numbers; decimal text in memory */
+	QSB__ROW_ENUM,    /* names[] in the order of the C enum */
+	QSB__ROW_SIZE,    /* bytes: 4096, "512k", "2g" */
+	QSB__ROW_SECONDS, /* kept in ms: 300, 1.5, "90s", "5m" */
+	QSB__ROW_COUNT,   /* a whole number */
+	QSB__ROW_CPUS,    /* kept in thousandths: 2, 0.5 */
+	QSB__ROW_PATHS,   /* list of paths or globs */
+	QSB__ROW_STRINGS, /* list of strings, checked by `check` */
+	QSB__ROW_MAP,     /* object of strings; a list of "NAME=VALUE" in memory */
+	QSB__ROW_PORTS    /* list of port numbers; decimal text in memory */
 };
 
 /* How a weaker-bound layer (project, managed) may change the value. */
 enum qsb__tighten {
-	QSB__TIGHTEN_MIN,     /* numbers, and enums and booleans whose smaller value is the stricter one */
-	QSB__TIGHTEN_MAX,     /* booleans and numbers whose larger value is the stricter one */
-	QSB__TIGHTEN_ADD,     /* deny lists: entries are added */
-	QSB__TIGHTEN_WITHIN,  /* allow lists: only entries that the present list already covers are kept */
-	QSB__TIGHTEN_NEVER    /* ignored, with a note */
+	QSB__TIGHTEN_MIN,    /* numbers, and enums and booleans whose smaller value is the stricter one */
+	QSB__TIGHTEN_MAX,    /* booleans and numbers whose larger value is the stricter one */
+	QSB__TIGHTEN_ADD,    /* deny lists: entries are added */
+	QSB__TIGHTEN_WITHIN, /* allow lists: only entries that the present list already covers are kept */
+	QSB__TIGHTEN_NEVER   /* ignored, with a note */
 };
 
 struct qsb__row {
-	const char *pointer;     /* "/filesystem/allowWrite" */
+	const char *pointer; /* "/filesystem/allowWrite" */
 	enum qsb__row_type type;
 	enum qsb__tighten tighten;
-	size_t offset;           /* in struct qsb_policy */
-	uint64_t min, max;       /* of a number, in the unit in memory; for lists, the most entries in max */
-	bool none_allowed;       /* a limit that "none" switches off */
-	const char *const *names;                                  /* ENUM and closed STRINGS */
+	size_t offset;            /* in struct qsb_policy */
+	uint64_t min, max;        /* of a number, in the unit in memory; for lists, the most entries in max */
+	bool none_allowed;        /* a limit that "none" switches off */
+	const char *const *names; /* ENUM and closed STRINGS */
 	int (*check)(const char *text, char *why, size_t why_size); /* STRINGS, PATHS, MAP; 0 = good, else `why` */
-	const char *option;      /* "--write", NULL = none */
-	const char *metavar;     /* "PATH" */
-	const char *summary;     /* one line for --help, the schema and the manual */
+	const char *option;                                         /* "--write", NULL = none */
+	const char *metavar;                                        /* "PATH" */
+	const char *summary;                                        /* one line for --help, the schema and the manual */
 };
 
 extern const struct qsb__row qsb__rows[];

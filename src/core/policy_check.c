@@ -23,7 +23,8 @@ static int check_plain_path(const char *text, char *why, size_t why_size)
 		return refuse(why, why_size, "is longer than 4095 bytes");
 	/* "~bob" would need the user database, which a sandbox must not depend on. */
 	if (text[0] == '~' && text[1] && text[1] != '/')
-		return refuse(why, why_size, "only ~ and ~/… mean a home folder; write the whole path, or ./~name for a file");
+		return refuse(why, why_size,
+			      "only ~ and ~/… mean a home folder; write the whole path, or ./~name for a file");
 	return 0;
 }
 
@@ -42,7 +43,8 @@ int qsb__check_folder(const char *text, char *why, size_t why_size)
 	if (text[0] != '/' && text[0] != '~')
 		return refuse(why, why_size, "must begin with / or ~/");
 	if (qsb__glob_is_pattern(text))
-		return refuse(why, why_size, "must name one folder, without *, ? and [; what lies in it is trusted, too");
+		return refuse(why, why_size,
+			      "must name one folder, without *, ? and [; what lies in it is trusted, too");
 	return check_plain_path(text, why, why_size);
 }
 

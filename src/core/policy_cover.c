@@ -3,6 +3,7 @@
  * policy, a wrong no only drops an entry with a note: so what is not certain is a no.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,13 +36,13 @@ static bool absolute(char out[QSB__PATH_MAX], const char *text, const struct qsb
  * meaning. */
 static bool real_path(char out[QSB__PATH_MAX], const char *text, const struct qsb__places *places)
 {
-	char head[QSB__PATH_MAX], whole[QSB__PATH_MAX];
+	char head[QSB__PATH_MAX], whole[QSB__PATH_MAX] = "";
 	struct stat info;
 	size_t length;
 
 	if (!absolute(whole, text, places))
 		return false;
-	strcpy(head, whole);
+	memcpy(head, whole, sizeof(head));
 	for (length = strlen(head); length > 0; length = qsb__path_parent(head)) {
 		char *found;
 
@@ -51,12 +52,15 @@ static bool real_path(char out[QSB__PATH_MAX], const char *text, const struct qs
 			bool fits = strlen(found) < QSB__PATH_MAX;
 
 			if (fits)
-				strcpy(out, found);
+				memcpy(out, found, strlen(found) + 1);
 			free(found);
 			if (!fits || length == strlen(whole))
 				return fits;
-			return !qsb__path_has_dots(whole + length) && qsb__path_join(head, out, qsb__path_below(whole, head)) &&
-			       strcpy(out, head);
+			if (qsb__path_has_dots(whole + length) ||
+			    !qsb__path_join(head, out, qsb__path_below(whole, head)))
+				return false;
+			memcpy(out, head, sizeof(head));
+			return true;
 		}
 		/* A link to what does not exist yet leads anywhere; what cannot be looked at is not known. */
 		if (errno != ENOENT || lstat(head, &info) == 0)
@@ -88,7 +92,8 @@ static bool is_address(const char *pattern)
 {
 	const char *colon = strchr(pattern, ':');
 
-	/* Only ranges have a '/', only IPv6 has brackets or a second colon; IPv4 ends with a digit and holds no letter. */
+	/* Only ranges have a '/', only IPv6 has brackets or a second colon; IPv4 ends with a digit and holds no letter.
+	 */
 	return strpbrk(pattern, "[]/") || (colon && strchr(colon + 1, ':')) ||
 	       strspn(pattern, "0123456789.") == host_length(pattern);
 }
@@ -106,8 +111,8 @@ static bool domain_holds(const char *outer_text, const char *inner_text)
 		return true;
 	outer_length = host_length(outer);
 	inner_length = host_length(inner);
-	if (is_address(outer) || is_address(inner) || (outer[outer_length] && strcmp(outer + outer_length,
-	                                                                             inner + inner_length) != 0))
+	if (is_address(outer) || is_address(inner) ||
+	    (outer[outer_length] && strcmp(outer + outer_length, inner + inner_length) != 0))
 		return false;
 	if (outer_length == inner_length && strncmp(outer, inner, outer_length) == 0)
 		return true;
@@ -131,7 +136,7 @@ static bool is_domains(const struct qsb__row *row)
 }
 
 bool qsb__cover_holds(const struct qsb__row *row, const struct qsb__list *list, const char *entry,
-                      const struct qsb__places *places)
+		      const struct qsb__places *places)
 {
 	char real[QSB__PATH_MAX];
 	bool is_path = row->type == QSB__ROW_PATHS;
@@ -140,8 +145,9 @@ bool qsb__cover_holds(const struct qsb__row *row, const struct qsb__list *list, 
 	for (size_t i = 0; i < list->count; i++) {
 		const char *outer = list->items[i].text;
 
-		if (is_path ? path_holds(outer, entry, entry_real, places)
-		            : is_domains(row) ? domain_holds(outer, entry) : name_holds(outer, entry))
+		if (is_path           ? path_holds(outer, entry, entry_real, places)
+		    : is_domains(row) ? domain_holds(outer, entry)
+				      : name_holds(outer, entry))
 			return true;
 	}
 	return false;
@@ -160,7 +166,7 @@ static bool glob_stands_above(const char *pattern, const char *real, const struc
 
 	if (!anywhere && !absolute(anchored, pattern, places))
 		return true;
-	strcpy(head, real);
+	snprintf(head, sizeof(head), "%s", real);
 	for (size_t length = strlen(head); length > 1; length = qsb__path_parent(head)) {
 		head[length] = '\0';
 		if (qsb__glob_match(anywhere ? pattern : anchored, anywhere ? qsb__path_name(head) : head, true))
@@ -198,7 +204,7 @@ static bool deny_stands_above(const struct qsb__item *deny, const char *real, co
 
 /* The most specific rule wins: a new allow entry below a rule that refuses would undo that rule. */
 static bool is_refused(const struct qsb_policy *policy, const struct qsb__row *row, const char *entry,
-                       const struct qsb__places *places)
+		       const struct qsb__places *places)
 {
 	bool write = row->offset == offsetof(struct qsb_policy, filesystem.allow_write);
 	const struct qsb__list *denies[] = {&policy->filesystem.deny_read, &policy->filesystem.deny_write};
@@ -206,7 +212,7 @@ static bool is_refused(const struct qsb_policy *policy, const struct qsb__row *r
 
 	/* The files of @system are anybody's to read; they must only not stand below a rule of the user's own. */
 	if (is_token(entry))
-		strcpy(real, "/usr/lib");
+		snprintf(real, sizeof(real), "/usr/lib");
 	else if (!is_plain(entry) || !real_path(real, entry, places))
 		return true;
 	if (write && policy->filesystem.protect_names && may_be_builtin(real, places))
@@ -228,7 +234,7 @@ static bool has_text(const struct qsb__list *list, const char *text)
 }
 
 bool qsb__cover_allows(const struct qsb_policy *policy, const struct qsb__row *row, const struct qsb__list *present,
-                       const char *entry, const struct qsb__places *places)
+		       const char *entry, const struct qsb__places *places)
 {
 	if (has_text(present, entry))
 		return true;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 
 #include "core/cleanup.h"
@@ -13,9 +14,9 @@
 static int refuse_kind(const struct stat *info, const char *name, struct qsb_error *err)
 {
 	const char *kind = S_ISDIR(info->st_mode)    ? "a folder"
-	                   : S_ISFIFO(info->st_mode) ? "a named pipe"
-	                   : S_ISSOCK(info->st_mode) ? "a socket"
-	                                             : "a device";
+			   : S_ISFIFO(info->st_mode) ? "a named pipe"
+			   : S_ISSOCK(info->st_mode) ? "a socket"
+						     : "a device";
 
 	return qsb__fail(err, QSB_E_INVALID, "policy", "the policy %s is %s, not a file", name, kind);
 }
@@ -33,31 +34,36 @@ static int read_some(int fd, char *at, size_t room, ssize_t *got)
 	return *got < 0 ? errno : 0;
 }
 
+static bool grow(char **data, size_t *room)
+{
+	size_t more = *room * 2 + 4096 < QSB__JSON_MAX + 1 ? *room * 2 + 4096 : QSB__JSON_MAX + 1;
+	char *larger = realloc(*data, more + 1);
+
+	if (!larger)
+		return false;
+	*data = larger;
+	*room = more;
+	return true;
+}
+
 /* `hint` is the size as the file system gives it; never more than one byte beyond the bound is read. */
 static int read_all(int fd, size_t hint, const char *name, char **text, size_t *length, struct qsb_error *err)
 {
 	size_t room = hint < QSB__JSON_MAX ? hint + 1 : QSB__JSON_MAX + 1, used = 0;
 	QSB_CLEANUP_FREE char *data = malloc(room + 1);
 	ssize_t got = 1;
+	int fault;
 
-	while (data && got > 0 && used <= QSB__JSON_MAX) {
-		int fault = used < room ? read_some(fd, data + used, room - used, &got) : 0;
-		char *larger;
-
-		if (fault)
-			return qsb__fail_os(err, fault, "policy", "cannot read the policy %s", name);
-		if (used < room) {
-			used += (size_t)got;
-			continue;
-		}
-		room = room * 2 + 4096 < QSB__JSON_MAX + 1 ? room * 2 + 4096 : QSB__JSON_MAX + 1;
-		larger = realloc(data, room + 1);
-		if (!larger)
-			return qsb__fail_memory(err, "policy");
-		data = larger;
-	}
 	if (!data)
 		return qsb__fail_memory(err, "policy");
+	while (got > 0 && used <= QSB__JSON_MAX) {
+		if (used == room && !grow(&data, &room))
+			return qsb__fail_memory(err, "policy");
+		fault = read_some(fd, data + used, room - used, &got);
+		if (fault)
+			return qsb__fail_os(err, fault, "policy", "cannot read the policy %s", name);
+		used += (size_t)got;
+	}
 	if (used > QSB__JSON_MAX)
 		return qsb__fail(err, QSB_E_RANGE, "policy", "the policy %s is larger than 1 MiB", name);
 	data[used] = '\0';
@@ -73,7 +79,8 @@ static int open_file(const char *path, int flags, struct stat *info, int *out, s
 	int code;
 
 	if (fd < 0 && errno == ELOOP && flags)
-		return qsb__fail(err, QSB_E_INVALID, "policy", "the policy %s is a link; a project's must be a file", path);
+		return qsb__fail(err, QSB_E_INVALID, "policy", "the policy %s is a link; a project's must be a file",
+				 path);
 	if (fd < 0) {
 		code = qsb__fail_os(err, errno, "policy", "cannot open the policy %s", path);
 		if (errno == ENOENT || errno == ENOTDIR) {
@@ -96,7 +103,7 @@ static int open_file(const char *path, int flags, struct stat *info, int *out, s
 int qsb__policy_read_file(const char *path, char **text, size_t *length, struct qsb_error *err)
 {
 	QSB_CLEANUP_FD int fd = -1;
-	struct stat info;
+	struct stat info = {.st_mode = 0};
 	int code = open_file(path, 0, &info, &fd, err);
 
 	return code ? code : read_all(fd, (size_t)info.st_size, path, text, length, err);
@@ -105,7 +112,7 @@ int qsb__policy_read_file(const char *path, char **text, size_t *length, struct 
 int qsb__policy_read_project(const char *path, char **text, size_t *length, struct qsb_error *err)
 {
 	QSB_CLEANUP_FD int fd = -1;
-	struct stat info;
+	struct stat info = {.st_mode = 0};
 	/* A stranger's link would have us read any file of the user's, and tell of it in a message. */
 	int code = open_file(path, O_NOFOLLOW, &info, &fd, err);
 
@@ -115,22 +122,24 @@ int qsb__policy_read_project(const char *path, char **text, size_t *length, stru
 int qsb__policy_read_managed(const char *path, char **text, size_t *length, struct qsb_error *err)
 {
 	QSB_CLEANUP_FD int fd = -1;
-	struct stat info;
+	struct stat info = {.st_mode = 0};
 	int code = open_file(path, 0, &info, &fd, err);
 
 	if (code)
 		return code;
 	/* Anybody who could write it could also take the bound away by it. */
 	if (info.st_uid != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)))
-		return qsb__fail(err, QSB_E_DENIED, "policy",
-		                 "the managed policy %s must belong to root and be writable by nobody else: chown root, "
-		                 "chmod 644", path);
+		return qsb__fail(
+			err, QSB_E_DENIED, "policy",
+			"the managed policy %s must belong to root and be writable by nobody else: chown root, "
+			"chmod 644",
+			path);
 	return read_all(fd, (size_t)info.st_size, path, text, length, err);
 }
 
 int qsb__policy_read_fd(int fd, const char *name, char **text, size_t *length, struct qsb_error *err)
 {
-	struct stat info;
+	struct stat info = {.st_mode = 0};
 
 	if (fstat(fd, &info) < 0)
 		return qsb__fail_os(err, errno, "policy", "cannot read the policy of %s", name);

@@ -10,7 +10,8 @@
 #include "core/policy_load.h"
 #include "core/policy_patch.h"
 
-/* The files of one load, parsed before any is laid over another: the strongest that names `extends` chooses the start. */
+/* The files of one load, parsed before any is laid over another: the strongest that names `extends` chooses the start.
+ */
 struct layers {
 	const struct qsb__policy_sources *sources;
 	struct qsb__places places;
@@ -34,7 +35,7 @@ static size_t extends_index(void)
 
 /* Takes `text`. */
 static int parse_layer(struct layers *layers, enum qsb__layer layer, const char *name, char *text, size_t length,
-                       struct qsb_error *err)
+		       struct qsb_error *err)
 {
 	struct qsb__patch *patch = &layers->patches[layer];
 
@@ -55,8 +56,8 @@ static int read_layer(struct layers *layers, enum qsb__layer layer, const char *
 	char *text = NULL;
 	size_t length;
 	int code = layer == QSB__LAYER_MANAGED   ? qsb__policy_read_managed(path, &text, &length, &fault)
-	           : layer == QSB__LAYER_PROJECT ? qsb__policy_read_project(path, &text, &length, &fault)
-	                                         : qsb__policy_read_file(path, &text, &length, &fault);
+		   : layer == QSB__LAYER_PROJECT ? qsb__policy_read_project(path, &text, &length, &fault)
+						 : qsb__policy_read_file(path, &text, &length, &fault);
 
 	if (code == QSB_E_NOT_FOUND && layer != QSB__LAYER_FILE)
 		return 0;
@@ -105,7 +106,7 @@ static int read_user_and_project(struct layers *layers, struct qsb_error *err)
 		return code;
 	if (!qsb__path_join(path, sources->workspace, QSB__PROJECT_FILE))
 		return qsb__fail(err, QSB_E_RANGE, "workspace", "the workspace's path is too long: %.200s",
-		                 sources->workspace);
+				 sources->workspace);
 	return read_layer(layers, QSB__LAYER_PROJECT, path, err);
 }
 
@@ -135,7 +136,7 @@ static void judge_trust(struct layers *layers)
 	const struct qsb__list *folders = qsb__row_list(&layers->patches[QSB__LAYER_USER].values, row);
 
 	layers->trusted = layers->files[QSB__LAYER_PROJECT] && layers->sources->workspace &&
-	                  qsb__cover_holds(row, folders, layers->sources->workspace, &layers->places);
+			  qsb__cover_holds(row, folders, layers->sources->workspace, &layers->places);
 }
 
 static int preset_of_options(const struct qsb__policy_sources *sources, int *preset, struct qsb_error *err)
@@ -180,7 +181,7 @@ static int choose_preset(const struct layers *layers, enum qsb__layer *by, int *
 
 /* A preset as one more patch, for a layer that may only tighten. */
 static int tighten_by_preset(struct qsb_policy *policy, const struct layers *layers, enum qsb__layer layer,
-                             struct qsb_error *err)
+			     struct qsb_error *err)
 {
 	const struct qsb__patch *patch = &layers->patches[layer];
 	struct qsb_policy *preset = NULL;
@@ -230,7 +231,7 @@ static int apply_options(struct qsb_policy *policy, const struct qsb__policy_sou
 	for (size_t i = 0; i < sources->option_count && !code; i++)
 		if (sources->options[i].row != extends)
 			code = qsb__policy_set_text(policy, sources->options[i].row, sources->options[i].text,
-			                            QSB__LAYER_OPTION, err);
+						    QSB__LAYER_OPTION, err);
 	return code;
 }
 
@@ -260,8 +261,7 @@ static int apply_layers(struct qsb_policy **out, struct layers *layers, struct q
 
 int qsb__policy_load(struct qsb_policy **out, const struct qsb__policy_sources *sources, struct qsb_error *err)
 {
-	struct layers layers = {.sources = sources,
-	                        .places = {.workspace = sources->workspace, .home = sources->home}};
+	struct layers layers = {.sources = sources, .places = {.workspace = sources->workspace, .home = sources->home}};
 	int code = read_layers(&layers, err);
 
 	*out = NULL;

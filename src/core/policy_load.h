@@ -14,7 +14,7 @@ void qsb__policy_free(struct qsb_policy *policy);
  *   QSB_E_INVALID, QSB_E_RANGE  the message shows the accepted forms
  */
 int qsb__policy_set_text(struct qsb_policy *policy, const struct qsb__row *row, const char *text, enum qsb__layer layer,
-                         struct qsb_error *err);
+			 struct qsb_error *err);
 
 /*
  * Lays a JSON policy over the present one. `source` names the text in messages. The layers PROJECT and MANAGED only
@@ -22,7 +22,7 @@ int qsb__policy_set_text(struct qsb_policy *policy, const struct qsb__row *row, 
  * qsb__policy_load's choice.
  */
 int qsb__policy_merge_json(struct qsb_policy *policy, enum qsb__layer layer, const char *text, size_t length,
-                           const char *source, struct qsb_error *err);
+			   const char *source, struct qsb_error *err);
 
 struct qsb__policy_option {
 	const struct qsb__row *row;

@@ -90,7 +90,7 @@ static int merge_row(struct qsb_policy *policy, const struct qsb__row *row, stru
 
 	if (row->offset == offsetof(struct qsb_policy, trusted_folders) && patch->layer != QSB__LAYER_USER)
 		return qsb__note(policy, patch->layer, "%s: %s: only the user's own policy can trust folders; ignored",
-		                 patch->source, row->pointer);
+				 patch->source, row->pointer);
 	policy->origin[qsb__row_index(row)] = patch->layer;
 	if (list)
 		return merge_list(row, list, qsb__row_list_at(&patch->values, row));
@@ -144,7 +144,7 @@ static int add_text(struct qsb_policy *policy, const struct qsb__row *row, const
 }
 
 int qsb__policy_set_text(struct qsb_policy *policy, const struct qsb__row *option_row, const char *text,
-                         enum qsb__layer layer, struct qsb_error *err)
+			 enum qsb__layer layer, struct qsb_error *err)
 {
 	const struct qsb__row *row = row_of_text(option_row, text);
 	struct qsb__place place = {.pointer = option_row->option ? option_row->option : option_row->pointer};
@@ -166,7 +166,7 @@ int qsb__policy_set_text(struct qsb_policy *policy, const struct qsb__row *optio
 }
 
 int qsb__policy_merge_json(struct qsb_policy *policy, enum qsb__layer layer, const char *text, size_t length,
-                           const char *source, struct qsb_error *err)
+			   const char *source, struct qsb_error *err)
 {
 	static const struct qsb__places nowhere = {0};
 	struct qsb__patch patch = {.layer = layer, .source = source};

@@ -22,22 +22,23 @@ struct cursor {
 
 static struct qsb__place place_of(const struct cursor *cursor)
 {
-	return (struct qsb__place){.pointer = cursor->pointer[0] ? cursor->pointer : "/", .source = cursor->patch->source};
+	return (struct qsb__place){.pointer = cursor->pointer[0] ? cursor->pointer : "/",
+				   .source = cursor->patch->source};
 }
 
 /* What stands there, for a message: the value itself where it is short, else its kind. */
 static void show_value(const struct qsb__json_node *value, char out[SHOWN_MAX])
 {
 	static const char *const kinds[] = {
-		[QSB__JSON_NULL] = "null",    [QSB__JSON_FALSE] = "false",   [QSB__JSON_TRUE] = "true",
+		[QSB__JSON_NULL] = "null",    [QSB__JSON_FALSE] = "false",      [QSB__JSON_TRUE] = "true",
 		[QSB__JSON_ARRAY] = "a list", [QSB__JSON_OBJECT] = "an object",
 	};
+	char text[SHOWN_MAX - 2];
 
 	switch (value->kind) {
 	case QSB__JSON_STRING:
-		out[0] = '"';
-		qsb__json_printable(out + 1, SHOWN_MAX - 2, value->is.text, strlen(value->is.text));
-		strcat(out, "\"");
+		qsb__json_printable(text, sizeof(text), value->is.text, strlen(value->is.text));
+		snprintf(out, SHOWN_MAX, "\"%s\"", text);
 		return;
 	case QSB__JSON_INTEGER:
 		snprintf(out, SHOWN_MAX, "%lld", (long long)value->is.integer);
@@ -60,7 +61,7 @@ static int refuse(struct cursor *cursor, const struct qsb__row *row, int code, c
 }
 
 static int parse_number(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
-                        uint64_t *out)
+			uint64_t *out)
 {
 	bool thousandths = row->type == QSB__ROW_SECONDS || row->type == QSB__ROW_CPUS;
 	bool fraction = value->kind == QSB__JSON_REAL;
@@ -76,7 +77,7 @@ static int parse_number(struct cursor *cursor, const struct qsb__row *row, const
 }
 
 static int parse_text(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
-                      uint64_t *out)
+		      uint64_t *out)
 {
 	struct qsb__place place = place_of(cursor);
 
@@ -92,10 +93,8 @@ static int parse_scalar(struct cursor *cursor, const struct qsb__row *row, const
 	bool boolean = value->kind == QSB__JSON_TRUE || value->kind == QSB__JSON_FALSE;
 	int code = 0;
 
-	if (row->type == QSB__ROW_BOOL ? !boolean : boolean)
-		code = refuse(cursor, row, QSB_E_INVALID, value);
-	else if (row->type == QSB__ROW_BOOL)
-		code = 0;
+	if (row->type == QSB__ROW_BOOL)
+		code = boolean ? 0 : refuse(cursor, row, QSB_E_INVALID, value);
 	else if (value->kind == QSB__JSON_STRING)
 		code = parse_text(cursor, row, value, &number);
 	else if (qsb__row_is_number(row) && (value->kind == QSB__JSON_INTEGER || value->kind == QSB__JSON_REAL))
@@ -112,11 +111,11 @@ static int too_many(struct cursor *cursor, const struct qsb__row *row, size_t co
 	struct qsb__place place = place_of(cursor);
 
 	return qsb__place_fail(cursor->err, QSB_E_RANGE, &place, "may have at most %llu entries; it has %zu",
-	                       (unsigned long long)row->max, count);
+			       (unsigned long long)row->max, count);
 }
 
 static int refuse_entry(struct cursor *cursor, const struct qsb__place *place, const char *wanted,
-                        const struct qsb__json_node *value)
+			const struct qsb__json_node *value)
 {
 	char shown[SHOWN_MAX];
 
@@ -126,7 +125,7 @@ static int refuse_entry(struct cursor *cursor, const struct qsb__place *place, c
 
 /* Its text stays where it was read. */
 static int parse_string(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
-                        const struct qsb__place *place)
+			const struct qsb__place *place)
 {
 	struct qsb__item item = {.layer = cursor->patch->layer, .index = (unsigned)*place->index, .borrowed = true};
 	int code;
@@ -153,7 +152,7 @@ static int add_copy(struct cursor *cursor, const struct qsb__row *row, const cha
 }
 
 static int parse_port(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
-                      const struct qsb__place *place)
+		      const struct qsb__place *place)
 {
 	char text[SHOWN_MAX];
 
@@ -179,7 +178,7 @@ static int parse_list(struct cursor *cursor, const struct qsb__row *row, const s
 	for (size_t i = 0; i < value->is.count && !code; i++, entry = nodes + entry->next) {
 		place.index = &i;
 		code = row->type == QSB__ROW_PORTS ? parse_port(cursor, row, entry, &place)
-		                                   : parse_string(cursor, row, entry, &place);
+						   : parse_string(cursor, row, entry, &place);
 	}
 	return code;
 }
@@ -234,7 +233,7 @@ static bool is_group(const char *pointer)
 
 /* The keys that may stand in the group of `length` bytes at `pointer`: a group's name may come more than once. */
 static size_t keys_of(const char *pointer, size_t length, char keys[QSB__ROWS_MAX][SHOWN_MAX],
-                      const char *names[QSB__ROWS_MAX])
+		      const char *names[QSB__ROWS_MAX])
 {
 	size_t count = 0;
 
@@ -268,10 +267,12 @@ static int refuse_key(struct cursor *cursor, size_t group, const char *key)
 	const char *near = qsb__suggest(key, names, keys_of(cursor->pointer, group, keys, names));
 
 	if (near)
-		return qsb__place_fail(cursor->err, QSB_E_UNKNOWN, &place, "there is no such key; did you mean %.*s/%s?",
-		                       (int)group, cursor->pointer, near);
+		return qsb__place_fail(cursor->err, QSB_E_UNKNOWN, &place,
+				       "there is no such key; did you mean %.*s/%s?", (int)group, cursor->pointer,
+				       near);
 	if (other)
-		return qsb__place_fail(cursor->err, QSB_E_UNKNOWN, &place, "there is no such key; did you mean %s?", other);
+		return qsb__place_fail(cursor->err, QSB_E_UNKNOWN, &place, "there is no such key; did you mean %s?",
+				       other);
 	return qsb__place_fail(cursor->err, QSB_E_UNKNOWN, &place, "there is no such key");
 }
 

@@ -30,16 +30,16 @@ struct qsb__places {
 
 /* Lays a patch over a policy where it is stricter, and leaves a note where it is not (policy_tighten.c). */
 int qsb__patch_tighten(struct qsb_policy *policy, struct qsb__patch *patch, const struct qsb__places *places,
-                       struct qsb_error *err);
+		       struct qsb_error *err);
 
 /* A new allow entry that lies within the present ones and below no rule that refuses (policy_cover.c)? `row` is the
  * list's row. Only what is certain counts: a link is resolved, and a glob covers nothing but itself. */
 bool qsb__cover_allows(const struct qsb_policy *policy, const struct qsb__row *row, const struct qsb__list *present,
-                       const char *entry, const struct qsb__places *places);
+		       const char *entry, const struct qsb__places *places);
 
 /* Does one of `list` hold all that `entry` names? */
 bool qsb__cover_holds(const struct qsb__row *row, const struct qsb__list *list, const char *entry,
-                      const struct qsb__places *places);
+		      const struct qsb__places *places);
 
 /* Sets every "NAME=VALUE" of `more`, by name. */
 int qsb__map_merge(struct qsb__list *list, const struct qsb__list *more);
@@ -75,15 +75,15 @@ int qsb__place_fail(struct qsb_error *err, int code, const struct qsb__place *pl
 
 /* Reads a scalar from text ("2g", "off", "true", "none"); checks its range (policy_value.c). */
 int qsb__value_parse(const struct qsb__row *row, const char *text, const struct qsb__place *place, uint64_t *value,
-                     struct qsb_error *err);
+		     struct qsb_error *err);
 /* The number in the row's unit in memory. `shown` is how the value was written. */
 int qsb__value_check(const struct qsb__row *row, uint64_t value, const char *shown, const struct qsb__place *place,
-                     struct qsb_error *err);
+		     struct qsb_error *err);
 /* "must be …; it is …" with the forms and the range that the row accepts. */
 int qsb__value_refuse(const struct qsb__row *row, int code, const char *shown, const struct qsb__place *place,
-                      struct qsb_error *err);
+		      struct qsb_error *err);
 /* Is the text a good entry of the row's list? */
 int qsb__entry_check(const struct qsb__row *row, const char *text, const struct qsb__place *place,
-                     struct qsb_error *err);
+		     struct qsb_error *err);
 
 #endif

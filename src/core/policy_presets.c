@@ -14,7 +14,7 @@ static void set_workspace(struct qsb_policy *policy)
 	policy->network.mode = QSB__NETWORK_OFF;
 	policy->limits.memory_bytes = 2 * GIB;
 	policy->limits.cpus_milli = 2000;
-	policy->limits.timeout_ms = 300 * 1000;
+	policy->limits.timeout_ms = 300ULL * 1000;
 	policy->limits.processes = 512;
 	policy->limits.open_files = 4096;
 	policy->limits.output_bytes = 10 * MIB;
@@ -28,7 +28,7 @@ static void set_locked_down(struct qsb_policy *policy)
 {
 	policy->limits.memory_bytes = GIB;
 	policy->limits.cpus_milli = 1000;
-	policy->limits.timeout_ms = 60 * 1000;
+	policy->limits.timeout_ms = 60ULL * 1000;
 	policy->limits.processes = 128;
 	policy->limits.output_bytes = MIB;
 	policy->limits.tmp_bytes = 256 * MIB;

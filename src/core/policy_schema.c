@@ -24,18 +24,19 @@ static json_t *names_schema(const char *const *names)
 static json_t *number_schema(const struct qsb__row *row)
 {
 	bool thousandths = row->type == QSB__ROW_SECONDS || row->type == QSB__ROW_CPUS;
-	const char *pattern = row->type == QSB__ROW_SIZE ? SIZE_PATTERN
-	                      : row->type == QSB__ROW_CPUS ? CPUS_PATTERN : DURATION_PATTERN;
+	const char *pattern = row->type == QSB__ROW_SIZE   ? SIZE_PATTERN
+			      : row->type == QSB__ROW_CPUS ? CPUS_PATTERN
+							   : DURATION_PATTERN;
 	json_t *number, *forms;
 
 	if (row->min == row->max)
 		return json_pack("{s:I}", "const", (json_int_t)row->min);
 	if (thousandths)
 		number = json_pack("{s:s, s:f, s:f}", "type", "number", "minimum", (double)row->min / 1000, "maximum",
-		                   (double)row->max / 1000);
+				   (double)row->max / 1000);
 	else
 		number = json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum", (json_int_t)row->min, "maximum",
-		                   (json_int_t)row->max);
+				   (json_int_t)row->max);
 	forms = json_pack("[o]", number);
 	if (row->type != QSB__ROW_COUNT)
 		json_array_append_new(forms, json_pack("{s:s, s:s}", "type", "string", "pattern", pattern));
@@ -65,8 +66,9 @@ static json_t *row_schema(const struct qsb__row *row)
 	case QSB__ROW_ENUM:
 		return names_schema(row->names);
 	case QSB__ROW_MAP:
-		return json_pack("{s:s, s:{s:s}, s:{s:s}, s:I}", "type", "object", "additionalProperties", "type", "string",
-		                 "propertyNames", "pattern", "^[^=]+$", "maxProperties", (json_int_t)row->max);
+		return json_pack("{s:s, s:{s:s}, s:{s:s}, s:I}", "type", "object", "additionalProperties", "type",
+				 "string", "propertyNames", "pattern", "^[^=]+$", "maxProperties",
+				 (json_int_t)row->max);
 	case QSB__ROW_PATHS:
 	case QSB__ROW_STRINGS:
 	case QSB__ROW_PORTS:
@@ -134,12 +136,12 @@ static json_t *defaults_json(void)
 char *qsb__policy_schema_json(void)
 {
 	QSB__CLEANUP_JSON json_t *defaults = defaults_json();
-	QSB__CLEANUP_JSON json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:b, s:{}}", "$schema",
-	                                           "https://json-schema.org/draft/2020-12/schema", "title",
-	                                           "qiming-sandbox policy", "type", "object", "description",
-	                                           "What a command of an AI agent may do on this machine. Defaults are "
-	                                           "those of the preset workspace.",
-	                                           "additionalProperties", 0, "properties");
+	QSB__CLEANUP_JSON json_t *root =
+		json_pack("{s:s, s:s, s:s, s:s, s:b, s:{}}", "$schema", "https://json-schema.org/draft/2020-12/schema",
+			  "title", "qiming-sandbox policy", "type", "object", "description",
+			  "What a command of an AI agent may do on this machine. Defaults are "
+			  "those of the preset workspace.",
+			  "additionalProperties", 0, "properties");
 	json_t *properties = json_object_get(root, "properties");
 
 	if (!root || !defaults)

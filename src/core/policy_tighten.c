@@ -39,10 +39,10 @@ static int note_scalar(struct tightening *to, const struct qsb__row *row)
 		return QSB_E_MEMORY;
 	if (is_project(to))
 		return qsb__note(to->policy, to->patch->layer,
-		                 "%s: %s: a project may not loosen the policy, so %s is ignored and %s holds",
-		                 to->patch->source, row->pointer, asked, now);
+				 "%s: %s: a project may not loosen the policy, so %s is ignored and %s holds",
+				 to->patch->source, row->pointer, asked, now);
 	return qsb__note(to->policy, to->patch->layer, "%s: %s: bounded to %s; the %s asked for %s", to->patch->source,
-	                 row->pointer, asked, qsb__layer_name(to->policy->origin[qsb__row_index(row)]), now);
+			 row->pointer, asked, qsb__layer_name(to->policy->origin[qsb__row_index(row)]), now);
 }
 
 static int tighten_scalar(struct tightening *to, const struct qsb__row *row)
@@ -69,10 +69,11 @@ static int note_entry(struct tightening *to, const struct qsb__row *row, const s
 
 	qsb__item_origin(row, item, origin, sizeof(origin));
 	if (theirs)
-		return qsb__note(to->policy, to->patch->layer, "%s: %s/%u: \"%.200s\" would loosen the policy and is ignored",
-		                 to->patch->source, row->pointer, item->index, item->text);
+		return qsb__note(to->policy, to->patch->layer,
+				 "%s: %s/%u: \"%.200s\" would loosen the policy and is ignored", to->patch->source,
+				 row->pointer, item->index, item->text);
 	return qsb__note(to->policy, to->patch->layer, "%s: %s: \"%.200s\" of %s lies outside the bound and is dropped",
-	                 to->patch->source, row->pointer, item->text, origin);
+			 to->patch->source, row->pointer, item->text, origin);
 }
 
 static int keep(struct qsb__list *list, const struct qsb__item *item)
@@ -140,8 +141,8 @@ static int tighten_add(struct tightening *to, const struct qsb__row *row)
 	return 0;
 }
 
-/* Keys that have no stricter side. The administrator's variables are set, a project's are not: they could steer programs
- * that the user runs with other expectations (LD_PRELOAD, GIT_SSH_COMMAND, …). */
+/* Keys that have no stricter side. The administrator's variables are set, a project's are not: they could steer
+ * programs that the user runs with other expectations (LD_PRELOAD, GIT_SSH_COMMAND, …). */
 static int tighten_never(struct tightening *to, const struct qsb__row *row)
 {
 	const struct qsb__list *asked = qsb__row_list(&to->patch->values, row);
@@ -149,8 +150,10 @@ static int tighten_never(struct tightening *to, const struct qsb__row *row)
 	if (row->type == QSB__ROW_MAP && !is_project(to))
 		return qsb__map_merge(qsb__row_list_at(to->policy, row), asked);
 	if (asked && asked->count)
-		return qsb__note(to->policy, to->patch->layer, "%s: %s: only the user's own policy or an option can say "
-		                 "this; ignored", to->patch->source, row->pointer);
+		return qsb__note(to->policy, to->patch->layer,
+				 "%s: %s: only the user's own policy or an option can say "
+				 "this; ignored",
+				 to->patch->source, row->pointer);
 	return 0;
 }
 
@@ -170,7 +173,7 @@ static int tighten_row(struct tightening *to, const struct qsb__row *row)
 }
 
 int qsb__patch_tighten(struct qsb_policy *policy, struct qsb__patch *patch, const struct qsb__places *places,
-                       struct qsb_error *err)
+		       struct qsb_error *err)
 {
 	struct tightening to = {.policy = policy, .patch = patch, .places = places};
 

@@ -47,7 +47,7 @@ static int name_index(const char *const *names, const char *text)
 }
 
 static int refuse_name(const char *const *names, const char *shown, const struct qsb__place *place,
-                       struct qsb_error *err)
+		       struct qsb_error *err)
 {
 	const char *near = qsb__suggest(shown, names, names_count(names));
 	char list[160];
@@ -57,8 +57,8 @@ static int refuse_name(const char *const *names, const char *shown, const struct
 	for (size_t i = 0; names[i] && used < sizeof(list); i++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", names[i]);
 	if (near)
-		return qsb__place_fail(err, QSB_E_INVALID, place, "must be one of %s; did you mean \"%s\"? It is %s", list,
-		                       near, shown);
+		return qsb__place_fail(err, QSB_E_INVALID, place, "must be one of %s; did you mean \"%s\"? It is %s",
+				       list, near, shown);
 	return qsb__place_fail(err, QSB_E_INVALID, place, "must be one of %s; it is %s", list, shown);
 }
 
@@ -87,7 +87,7 @@ static const char *number_forms(const struct qsb__row *row)
 }
 
 static int refuse_number(const struct qsb__row *row, int code, const char *shown, const struct qsb__place *place,
-                         struct qsb_error *err)
+			 struct qsb_error *err)
 {
 	char least[QSB__NUMBER_TEXT_MAX], most[QSB__NUMBER_TEXT_MAX];
 
@@ -96,11 +96,11 @@ static int refuse_number(const struct qsb__row *row, int code, const char *shown
 	if (row->min == row->max)
 		return qsb__place_fail(err, code, place, "must be %s; it is %s", least, shown);
 	return qsb__place_fail(err, code, place, "must be %s%s, from %s to %s; it is %s", number_forms(row),
-	                       row->none_allowed ? ", or none" : "", least, most, shown);
+			       row->none_allowed ? ", or none" : "", least, most, shown);
 }
 
 int qsb__value_refuse(const struct qsb__row *row, int code, const char *shown, const struct qsb__place *place,
-                      struct qsb_error *err)
+		      struct qsb_error *err)
 {
 	switch (row->type) {
 	case QSB__ROW_BOOL:
@@ -120,7 +120,7 @@ int qsb__value_refuse(const struct qsb__row *row, int code, const char *shown, c
 }
 
 int qsb__value_check(const struct qsb__row *row, uint64_t value, const char *shown, const struct qsb__place *place,
-                     struct qsb_error *err)
+		     struct qsb_error *err)
 {
 	if (value < row->min || value > row->max)
 		return qsb__value_refuse(row, QSB_E_RANGE, shown, place, err);
@@ -142,7 +142,7 @@ static int parse_number(const struct qsb__row *row, const char *text, uint64_t *
 }
 
 int qsb__value_parse(const struct qsb__row *row, const char *text, const struct qsb__place *place, uint64_t *value,
-                     struct qsb_error *err)
+		     struct qsb_error *err)
 {
 	static const char *const booleans[] = {"false", "true", NULL};
 	char shown[80];
@@ -166,7 +166,7 @@ int qsb__value_parse(const struct qsb__row *row, const char *text, const struct 
 }
 
 static int refuse_entry(const struct qsb__row *row, const char *text, const char *why, const struct qsb__place *place,
-                        struct qsb_error *err)
+			struct qsb_error *err)
 {
 	char shown[80];
 
@@ -189,12 +189,12 @@ static bool is_port(const char *text)
 }
 
 int qsb__entry_check(const struct qsb__row *row, const char *text, const struct qsb__place *place,
-                     struct qsb_error *err)
+		     struct qsb_error *err)
 {
 	char why[200] = "";
 	bool good = row->type == QSB__ROW_PORTS ? is_port(text)
-	            : row->names                ? name_index(row->names, text) >= 0
-	                                        : !row->check || row->check(text, why, sizeof(why)) == 0;
+		    : row->names                ? name_index(row->names, text) >= 0
+						: !row->check || row->check(text, why, sizeof(why)) == 0;
 
 	return good ? 0 : refuse_entry(row, text, why, place, err);
 }

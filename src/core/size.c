@@ -13,16 +13,26 @@ struct unit {
 };
 
 static const struct unit sizes[] = {
-	{"", 1},         {"b", 1},
-	{"k", 1ULL << 10}, {"kb", 1ULL << 10}, {"kib", 1ULL << 10},
-	{"m", 1ULL << 20}, {"mb", 1ULL << 20}, {"mib", 1ULL << 20},
-	{"g", 1ULL << 30}, {"gb", 1ULL << 30}, {"gib", 1ULL << 30},
-	{"t", 1ULL << 40}, {"tb", 1ULL << 40}, {"tib", 1ULL << 40},
+	{"", 1},
+	{"b", 1},
+	{"k", 1ULL << 10},
+	{"kb", 1ULL << 10},
+	{"kib", 1ULL << 10},
+	{"m", 1ULL << 20},
+	{"mb", 1ULL << 20},
+	{"mib", 1ULL << 20},
+	{"g", 1ULL << 30},
+	{"gb", 1ULL << 30},
+	{"gib", 1ULL << 30},
+	{"t", 1ULL << 40},
+	{"tb", 1ULL << 40},
+	{"tib", 1ULL << 40},
 	{NULL, 0},
 };
 
 static const struct unit durations[] = {
-	{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 3600 * 1000}, {"d", 24 * 3600 * 1000}, {NULL, 0},
+	{"", 1000}, {"ms", 1}, {"s", 1000}, {"m", 60ULL * 1000}, {"h", 3600ULL * 1000}, {"d", 24ULL * 3600 * 1000},
+	{NULL, 0},
 };
 
 static const struct unit thousandths[] = {{"", 1000}, {NULL, 0}};
@@ -80,9 +90,9 @@ static int read_number(const char *text, const struct unit *units, uint64_t *out
 		return QSB_E_RANGE;
 	/* Factors reach 2^40, billionths 2^30: divide in two steps, so that the product stays in 64 bits. */
 	if (__builtin_add_overflow(value,
-	                           units->factor / 1000000000 * number.billionths +
-	                                   units->factor % 1000000000 * number.billionths / 1000000000,
-	                           &value))
+				   units->factor / 1000000000 * number.billionths +
+					   units->factor % 1000000000 * number.billionths / 1000000000,
+				   &value))
 		return QSB_E_RANGE;
 	*out = value;
 	return 0;

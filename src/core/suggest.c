@@ -35,7 +35,7 @@ size_t qsb__edit_distance(const char *one, const char *other)
 			bool same = lower(one[i - 1]) == lower(other[j - 1]);
 
 			now[j] = least((uint8_t)(before[j] + 1), (uint8_t)(now[j - 1] + 1),
-			               (uint8_t)(before[j - 1] + (same ? 0 : 1)));
+				       (uint8_t)(before[j - 1] + (same ? 0 : 1)));
 			if (i > 1 && j > 1 && lower(one[i - 1]) == lower(other[j - 2]) &&
 			    lower(one[i - 2]) == lower(other[j - 1]) && earlier[j - 2] + 1 < now[j])
 				now[j] = (uint8_t)(earlier[j - 2] + 1);

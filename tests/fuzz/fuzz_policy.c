@@ -52,7 +52,8 @@ static void try_project(const char *text, size_t size)
 	QSB_CLEANUP(free_policy) struct qsb_policy *after = NULL;
 	struct qsb_error err = {.code = 0};
 
-	if (qsb__policy_new(&before, QSB__PRESET_WORKSPACE, &err) || qsb__policy_new(&after, QSB__PRESET_WORKSPACE, &err))
+	if (qsb__policy_new(&before, QSB__PRESET_WORKSPACE, &err) ||
+	    qsb__policy_new(&after, QSB__PRESET_WORKSPACE, &err))
 		return;
 	if (qsb__policy_merge_json(after, QSB__LAYER_PROJECT, text, size, "p.json", &err) == 0)
 		expect_no_wider(before, after);
@@ -67,7 +68,8 @@ static void try_file(const char *text, size_t size)
 	struct qsb_error err = {.code = 0};
 	int code;
 
-	if (qsb__policy_new(&policy, QSB__PRESET_WORKSPACE, &err) || qsb__policy_new(&again, QSB__PRESET_FULL_ACCESS, &err))
+	if (qsb__policy_new(&policy, QSB__PRESET_WORKSPACE, &err) ||
+	    qsb__policy_new(&again, QSB__PRESET_FULL_ACCESS, &err))
 		return;
 	code = qsb__policy_merge_json(policy, QSB__LAYER_USER, text, size, "p.json", &err);
 	if (code) {

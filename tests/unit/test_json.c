@@ -57,7 +57,8 @@ static void depths(void)
 	tap_is_number(parse(text, strlen(text)), QSB_E_RANGE, "33 levels of objects are refused");
 	memset(text, '[', sizeof(text));
 	tap_is_number(parse(text, sizeof(text)), QSB_E_RANGE, "an endless row of brackets is refused");
-	tap_is_number(parse("\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"", 44), 0, "brackets in a string are not levels");
+	tap_is_number(parse("\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"", 44), 0,
+		      "brackets in a string are not levels");
 }
 
 static void sizes(void)
@@ -80,7 +81,7 @@ static void texts(void)
 	refused(" \n\t ", QSB_E_INVALID, "/", "is empty", "blanks are an empty text");
 	refused("{\"a\":{\"b\":1,\"b\":2}}", QSB_E_INVALID, "/a/b", "twice", "a duplicate key is refused");
 	refused("{\"a\":[{\"b\":1},{\"c\":1,\"c\":2}]}", QSB_E_INVALID, "/a/1/c", "twice",
-	        "a duplicate key in a list is found");
+		"a duplicate key in a list is found");
 	refused("{\"a\":[1,2,\"\xFF\"]}", QSB_E_INVALID, "/a/2", "UTF-8", "bytes that are not UTF-8 are refused");
 	refused("{\"a\":\"\xED\xA0\x80\"}", QSB_E_INVALID, "/a", "UTF-8", "a surrogate in UTF-8 is refused");
 	refused("\xEF\xBB\xBF{}", QSB_E_INVALID, "/", "byte-order mark", "a byte-order mark is refused");
@@ -118,14 +119,16 @@ static void texts(void)
 static void values(void)
 {
 	char text[] = "{\"a\":[-9223372036854775808,1.5e3,-0.25,1E-2,0],\"b\\u00e9\\n\":\"\\ud83d\\ude00\\/\","
-	              "\"c\":{\"d\":{}},\"e\":[true,false,null]}";
+		      "\"c\":{\"d\":{}},\"e\":[true,false,null]}";
 	struct qsb__json_tree tree;
 	const struct qsb__json_node *node;
 
 	tap_is_number(qsb__json_tree_parse(&tree, text, sizeof(text) - 1, "p.json", &err), 0, "every kind is read");
 	node = tree.nodes;
-	tap_ok(node->kind == QSB__JSON_OBJECT && node->is.count == 4 && node->next == tree.count, "the root holds four keys");
-	tap_ok(node[1].kind == QSB__JSON_ARRAY && node[1].is.count == 5 && node[1].next == 7, "a list knows where it ends");
+	tap_ok(node->kind == QSB__JSON_OBJECT && node->is.count == 4 && node->next == tree.count,
+	       "the root holds four keys");
+	tap_ok(node[1].kind == QSB__JSON_ARRAY && node[1].is.count == 5 && node[1].next == 7,
+	       "a list knows where it ends");
 	tap_ok(node[2].kind == QSB__JSON_INTEGER && node[2].is.integer == INT64_MIN, "the smallest integer is exact");
 	tap_ok(node[3].kind == QSB__JSON_REAL && node[3].is.real == 1500.0, "an exponent is read");
 	tap_ok(node[4].kind == QSB__JSON_REAL && node[4].is.real == -0.25, "a fraction is read");
@@ -162,7 +165,10 @@ static void pointers(void)
 	tap_is_text(pointer, "/a~1b~0c/012", "a pointer that does not fit is cut");
 	qsb__json_printable(shown, sizeof(shown), "a\x1B[31m\x7F", 7);
 	tap_is_text(shown, "a?[31m?", "control characters are not shown");
-	qsb__json_printable(shown, sizeof(shown), "\xC2\x9B" "1m", 4);
+	qsb__json_printable(shown, sizeof(shown),
+			    "\xC2\x9B"
+			    "1m",
+			    4);
 	tap_is_text(shown, "?1m", "nor are those above ASCII");
 	qsb__json_printable(shown, sizeof(shown), "a\xFF\xE4\xB8z", 5);
 	tap_is_text(shown, "a???z", "nor bytes that are not UTF-8");

@@ -100,8 +100,9 @@ static void user_over_preset(void)
 	put(user_file, "{\"filesystem\":{\"denyRead\":[\"@secrets\",\"./a\"]}}");
 	tap_ok(load() == 0 && strcmp(values("/filesystem/denyRead"), "@secrets, ./a") == 0,
 	       "what the preset denies already is not there twice");
-	put(user_file, "{\"extends\":\"locked-down\",\"limits\":{\"timeout\":600},\"filesystem\":{\"allowWrite\":[\"./out\"],"
-	               "\"denyRead\":[\"~/diary\"]}}");
+	put(user_file,
+	    "{\"extends\":\"locked-down\",\"limits\":{\"timeout\":600},\"filesystem\":{\"allowWrite\":[\"./out\"],"
+	    "\"denyRead\":[\"~/diary\"]}}");
 	tap_is_number(load(), 0, "a user's file is read");
 	tap_is_text(values("/limits/timeout"), "600", "its value wins over the preset's");
 	tap_is_text(values("/limits/memory"), "1g", "the preset that it extends is the start");
@@ -116,11 +117,12 @@ static void user_over_preset(void)
 
 static void project_tightens(void)
 {
-	put(project_file, "{\"limits\":{\"timeout\":60,\"memory\":\"8g\",\"processes\":\"none\",\"diskReserve\":\"1m\"},"
-	                  "\"network\":{\"mode\":\"host\"},\"filesystem\":{\"allowWrite\":[\"./src\",\"/etc\"],"
-	                  "\"denyRead\":[\"./private\"],\"protectNames\":false},\"environment\":{\"set\":"
-	                  "{\"LD_PRELOAD\":\"/x\"},\"inherit\":\"none\"},\"trustedFolders\":[\"/\"],"
-	                  "\"allowUnsandboxed\":true}");
+	put(project_file,
+	    "{\"limits\":{\"timeout\":60,\"memory\":\"8g\",\"processes\":\"none\",\"diskReserve\":\"1m\"},"
+	    "\"network\":{\"mode\":\"host\"},\"filesystem\":{\"allowWrite\":[\"./src\",\"/etc\"],"
+	    "\"denyRead\":[\"./private\"],\"protectNames\":false},\"environment\":{\"set\":"
+	    "{\"LD_PRELOAD\":\"/x\"},\"inherit\":\"none\"},\"trustedFolders\":[\"/\"],"
+	    "\"allowUnsandboxed\":true}");
 	tap_is_number(load(), 0, "a project's file is read");
 	tap_is_text(values("/limits/timeout"), "60", "a smaller limit is taken");
 	tap_is_number(origin("/limits/timeout"), QSB__LAYER_PROJECT, "and its origin is the project");
@@ -164,8 +166,22 @@ static void project_preset(void)
 static void project_tricks(void)
 {
 	static const char *const tricks[] = {
-		"./link", "./link/x", "./../other", "..", "./src/../../other", "./dangling", "*", "./l*", "@system",
-		"./.git/hooks", "./.git", "./kept/sub", "./a.key/x", "~", "/", "./nowhere/../../..",
+		"./link",
+		"./link/x",
+		"./../other",
+		"..",
+		"./src/../../other",
+		"./dangling",
+		"*",
+		"./l*",
+		"@system",
+		"./.git/hooks",
+		"./.git",
+		"./kept/sub",
+		"./a.key/x",
+		"~",
+		"/",
+		"./nowhere/../../..",
 	};
 	char text[512], path[160];
 
@@ -178,7 +194,8 @@ static void project_tricks(void)
 		snprintf(text, sizeof(text), "{\"filesystem\":{\"allowWrite\":[\"%s\"]}}", tricks[i]);
 		put(project_file, text);
 		tap_is_number(load(), 0, tricks[i]);
-		tap_ok(strcmp(values("/filesystem/allowWrite"), "") == 0 || strcmp(values("/filesystem/allowWrite"), ".") == 0,
+		tap_ok(strcmp(values("/filesystem/allowWrite"), "") == 0 ||
+			       strcmp(values("/filesystem/allowWrite"), ".") == 0,
 		       "a project cannot widen writing by %s", tricks[i]);
 	}
 	put(user_file, "{}");
@@ -195,15 +212,16 @@ static void project_tricks(void)
 static void project_domains(void)
 {
 	put(user_file, "{\"network\":{\"mode\":\"filtered\",\"allowedDomains\":[\"*.good.example\",\"one.example:443\","
-	               "\"two.example\",\"10.0.0.0/8\"]},\"environment\":{\"pass\":[\"NPM_*\"]}}");
+		       "\"two.example\",\"10.0.0.0/8\"]},\"environment\":{\"pass\":[\"NPM_*\"]}}");
 	put(project_file, "{\"network\":{\"allowedDomains\":[\"a.good.example\",\"GOOD.example\",\"evilgood.example\","
-	                  "\"one.example\",\"two.example:80\",\"*\",\"10.1.0.0/16\",\"*.x.good.example:443\"]},"
-	                  "\"environment\":{\"pass\":[\"NPM_TOKEN\",\"NPM_A*\",\"*\",\"AWS_KEY\"]}}");
+			  "\"one.example\",\"two.example:80\",\"*\",\"10.1.0.0/16\",\"*.x.good.example:443\"]},"
+			  "\"environment\":{\"pass\":[\"NPM_TOKEN\",\"NPM_A*\",\"*\",\"AWS_KEY\"]}}");
 	tap_is_number(load(), 0, "a project narrows domains");
 	tap_is_text(values("/network/allowedDomains"),
-	            "one.example:443, a.good.example, two.example:80, *.x.good.example:443",
-	            "only domains within the present ones are kept");
-	tap_is_text(values("/environment/pass"), "NPM_*, NPM_TOKEN, NPM_A*", "only names within the present ones are kept");
+		    "one.example:443, a.good.example, two.example:80, *.x.good.example:443",
+		    "only domains within the present ones are kept");
+	tap_is_text(values("/environment/pass"), "NPM_*, NPM_TOKEN, NPM_A*",
+		    "only names within the present ones are kept");
 	sweep();
 }
 
@@ -214,7 +232,7 @@ static void trust(void)
 	snprintf(text, sizeof(text), "{\"trustedFolders\":[\"%s\"],\"limits\":{\"timeout\":10}}", workspace);
 	put(user_file, text);
 	put(project_file, "{\"extends\":\"workspace-online\",\"limits\":{\"timeout\":900},\"filesystem\":"
-	                  "{\"allowWrite\":[\".\",\"/opt\"]}}");
+			  "{\"allowWrite\":[\".\",\"/opt\"]}}");
 	tap_is_number(load(), 0, "the user trusts the folder");
 	tap_is_text(values("/limits/timeout"), "900", "then the project's values win");
 	tap_is_text(values("/network/mode"), "filtered", "its preset is the start");
@@ -232,15 +250,18 @@ static void trust(void)
 static void named_file(void)
 {
 	struct qsb__policy_option options[] = {
-		{qsb__row_by_option("--write"), "/opt/x"},      {qsb__row_by_option("--timeout"), "7"},
-		{qsb__row_by_option("--deny-read"), "./d"},     {qsb__row_by_option("--env"), "A=2"},
+		{qsb__row_by_option("--write"), "/opt/x"},
+		{qsb__row_by_option("--timeout"), "7"},
+		{qsb__row_by_option("--deny-read"), "./d"},
+		{qsb__row_by_option("--env"), "A=2"},
 	};
 	struct qsb__policy_sources from = sources();
 	int fd;
 
 	put(user_file, "{\"limits\":{\"memory\":\"64m\"}}");
 	put(project_file, "{\"limits\":{\"cpus\":1}}");
-	put(other_file, "{\"limits\":{\"timeout\":5,\"processes\":99},\"environment\":{\"set\":{\"A\":\"1\",\"B\":\"1\"}}}");
+	put(other_file,
+	    "{\"limits\":{\"timeout\":5,\"processes\":99},\"environment\":{\"set\":{\"A\":\"1\",\"B\":\"1\"}}}");
 	from.policy_file = other_file;
 	from.options = options;
 	from.option_count = 4;
@@ -287,8 +308,8 @@ static void pipes(void)
 static void managed_bounds(void)
 {
 	struct qsb__policy_option options[] = {
-		{qsb__row_by_option("--memory"), "8g"},      {qsb__row_by_option("--network"), "host"},
-		{qsb__row_by_option("--write"), "/opt"},     {qsb__row_by_option("--timeout"), "5"},
+		{qsb__row_by_option("--memory"), "8g"},    {qsb__row_by_option("--network"), "host"},
+		{qsb__row_by_option("--write"), "/opt"},   {qsb__row_by_option("--timeout"), "5"},
 		{qsb__row_by_option("--timeout"), "none"},
 	};
 	struct qsb__policy_sources from = sources();
@@ -297,9 +318,11 @@ static void managed_bounds(void)
 	from.managed_file = managed_file;
 	from.options = options;
 	from.option_count = 5;
-	snprintf(text, sizeof(text), "{\"limits\":{\"memory\":\"4g\",\"timeout\":1000},\"network\":{\"mode\":\"filtered\"},"
-	         "\"filesystem\":{\"allowWrite\":[\"%s\"],\"denyRead\":[\"/srv\"]},\"environment\":{\"set\":{\"P\":\"1\"}}}",
-	         root);
+	snprintf(text, sizeof(text),
+		 "{\"limits\":{\"memory\":\"4g\",\"timeout\":1000},\"network\":{\"mode\":\"filtered\"},"
+		 "\"filesystem\":{\"allowWrite\":[\"%s\"],\"denyRead\":[\"/"
+		 "srv\"]},\"environment\":{\"set\":{\"P\":\"1\"}}}",
+		 root);
 	put(managed_file, text);
 	chmod(managed_file, 0644);
 	if (getuid() != 0) {

@@ -28,8 +28,8 @@ static void refused(const char *text, int code, const char *where, const char *m
 
 	qsb__policy_free(policy);
 	if (!tap_ok(got == code && strcmp(err.where, where) == 0 && strstr(err.message, message) &&
-	                    (strstr(err.message, where) || strcmp(where, "/") == 0),
-	            "%s is refused at %s", text, where))
+			    (strstr(err.message, where) || strcmp(where, "/") == 0),
+		    "%s is refused at %s", text, where))
 		printf("#  %d [%s] %s\n", got, err.where, err.message);
 }
 
@@ -41,7 +41,8 @@ static void table(void)
 		size_t length = strlen(row->summary);
 
 		tap_ok(qsb__row_by_pointer(row->pointer) == row, "%s is found by its pointer", row->pointer);
-		tap_ok(!row->option || qsb__row_by_option(row->option) == row, "%s is found by its option", row->pointer);
+		tap_ok(!row->option || qsb__row_by_option(row->option) == row, "%s is found by its option",
+		       row->pointer);
 		tap_ok(length > 10 && row->summary[length - 1] == '.' && isupper((unsigned char)row->summary[0]),
 		       "%s has a sentence for people", row->pointer);
 		tap_ok(strlen(row->pointer) < sizeof(err.where), "%s fits into an error's place", row->pointer);
@@ -55,7 +56,7 @@ static void bad_keys(void)
 {
 	refused("{\"netwrok\":{}}", QSB_E_UNKNOWN, "/netwrok", "did you mean /network?");
 	refused("{\"filesystem\":{\"alowWrite\":[]}}", QSB_E_UNKNOWN, "/filesystem/alowWrite",
-	        "did you mean /filesystem/allowWrite?");
+		"did you mean /filesystem/allowWrite?");
 	refused("{\"memory\":\"2g\"}", QSB_E_UNKNOWN, "/memory", "did you mean /limits/memory?");
 	refused("{\"limits\":{\"zzzzzz\":1}}", QSB_E_UNKNOWN, "/limits/zzzzzz", "no such key");
 	refused("{\"a/b~\":1}", QSB_E_UNKNOWN, "/a~1b~0", "no such key");
@@ -80,7 +81,7 @@ static void bad_types(void)
 	refused("{\"filesystem\":{\"allowWrite\":[\".\",7]}}", QSB_E_INVALID, "/filesystem/allowWrite/1", "a string");
 	refused("{\"filesystem\":{\"allowWrite\":[[\".\"]]}}", QSB_E_INVALID, "/filesystem/allowWrite/0", "a list");
 	refused("{\"filesystem\":{\"protectNames\":\"true\"}}", QSB_E_INVALID, "/filesystem/protectNames",
-	        "true or false");
+		"true or false");
 	refused("{\"filesystem\":{\"protectNames\":1}}", QSB_E_INVALID, "/filesystem/protectNames", "it is 1");
 	refused("{\"filesystem\":{\"devices\":[\"disk\"]}}", QSB_E_INVALID, "/filesystem/devices/0", "gpu, kvm, fuse");
 	refused("{\"network\":{\"publishPorts\":[\"80\"]}}", QSB_E_INVALID, "/network/publishPorts/0", "port number");
@@ -121,7 +122,7 @@ static void bad_ranges(void)
 	refused("{\"network\":{\"publishPorts\":[80,0]}}", QSB_E_INVALID, "/network/publishPorts/1", "1 to 65535");
 	refused("{\"network\":{\"reachPorts\":[65536]}}", QSB_E_INVALID, "/network/reachPorts/0", "1 to 65535");
 	refused("{\"filesystem\":{\"devices\":[\"gpu\",\"kvm\",\"fuse\",\"gpu\"]}}", QSB_E_RANGE, "/filesystem/devices",
-	        "at most 3");
+		"at most 3");
 }
 
 static void bad_entries(void)
@@ -133,12 +134,12 @@ static void bad_entries(void)
 	refused("{\"network\":{\"unixSockets\":[\"@abstract\"]}}", QSB_E_INVALID, "/network/unixSockets/0", "abstract");
 	refused("{\"network\":{\"unixSockets\":[\"/run/*.sock\"]}}", QSB_E_INVALID, "/network/unixSockets/0", "one");
 	refused("{\"network\":{\"allowedDomains\":[\"ok.example\",\"https://x.example\"]}}", QSB_E_INVALID,
-	        "/network/allowedDomains/1", "x.example");
+		"/network/allowedDomains/1", "x.example");
 	refused("{\"network\":{\"deniedDomains\":[\"a b\"]}}", QSB_E_INVALID, "/network/deniedDomains/0", "a b");
 	refused("{\"network\":{\"allowedDomains\":[\"*x.example\"]}}", QSB_E_INVALID, "/network/allowedDomains/0",
-	        "*.x.example");
+		"*.x.example");
 	refused("{\"network\":{\"allowedDomains\":[\"x.example:0\"]}}", QSB_E_INVALID, "/network/allowedDomains/0",
-	        "x.example");
+		"x.example");
 	refused("{\"environment\":{\"pass\":[\"A*B\"]}}", QSB_E_INVALID, "/environment/pass/0", "at its end");
 	refused("{\"environment\":{\"pass\":[\"A=1\"]}}", QSB_E_INVALID, "/environment/pass/0", "/environment/set");
 	refused("{\"trustedFolders\":[\"src\"]}", QSB_E_INVALID, "/trustedFolders/0", "must begin with");
@@ -166,11 +167,12 @@ static void hostile_text(void)
 static void good_values(void)
 {
 	struct qsb_policy *policy = NULL;
-	int code = merge(&policy, "{\"version\":1,\"limits\":{\"memory\":\"1.5g\",\"cpus\":\"0.5\",\"timeout\":1.5,"
-	                          "\"processes\":\"none\",\"output\":65536,\"outputAction\":\"kill\",\"fileSize\":\"1g\"},"
-	                          "\"network\":{\"publishPorts\":[3000],\"mode\":\"filtered\"},"
-	                          "\"environment\":{\"set\":{\"A\":\"b=c\",\"E\":\"\"},\"pass\":[\"NPM_*\"]},"
-	                          "\"filesystem\":{\"allowWrite\":[],\"denyRead\":[\"~/x\",\"*.pem\"]}}");
+	int code =
+		merge(&policy, "{\"version\":1,\"limits\":{\"memory\":\"1.5g\",\"cpus\":\"0.5\",\"timeout\":1.5,"
+			       "\"processes\":\"none\",\"output\":65536,\"outputAction\":\"kill\",\"fileSize\":\"1g\"},"
+			       "\"network\":{\"publishPorts\":[3000],\"mode\":\"filtered\"},"
+			       "\"environment\":{\"set\":{\"A\":\"b=c\",\"E\":\"\"},\"pass\":[\"NPM_*\"]},"
+			       "\"filesystem\":{\"allowWrite\":[],\"denyRead\":[\"~/x\",\"*.pem\"]}}");
 
 	tap_is_number(code, 0, "a policy with every form is read");
 	tap_is_number((long long)policy->limits.memory_bytes, 3LL << 29, "a size");
@@ -197,17 +199,36 @@ static void options(void)
 		const char *option, *text;
 		int code;
 	} cases[] = {
-		{"--timeout", "0", QSB_E_RANGE},       {"--timeout", "-1", QSB_E_INVALID}, {"--timeout", "abc", QSB_E_INVALID},
-		{"--timeout", "", QSB_E_INVALID},      {"--timeout", "1.5", 0},            {"--timeout", "none", 0},
-		{"--timeout", "5m", 0},                {"--memory", "512m", 0},            {"--memory", "1k", QSB_E_RANGE},
-		{"--memory", "lots", QSB_E_INVALID},   {"--cpus", "1", 0},                 {"--cpus", "0", QSB_E_RANGE},
-		{"--processes", "100", 0},             {"--processes", "1e3", QSB_E_INVALID},
-		{"--output", "64k", 0},                {"--network", "off", 0},            {"--network", "on", QSB_E_INVALID},
-		{"--write", "/x", 0},                  {"--write", "", QSB_E_INVALID},     {"--publish", "3000", 0},
-		{"--publish", "080", QSB_E_INVALID},   {"--publish", "0", QSB_E_INVALID},  {"--env", "A=b", 0},
-		{"--env", "HOME", 0},                  {"--env", "=x", QSB_E_INVALID},     {"--env", "", QSB_E_INVALID},
-		{"--allow-domain", "a.example:443", 0}, {"--allow-domain", "a b", QSB_E_INVALID},
-		{"--preset", "locked-down", 0},        {"--preset", "open", QSB_E_INVALID},
+		{"--timeout", "0", QSB_E_RANGE},
+		{"--timeout", "-1", QSB_E_INVALID},
+		{"--timeout", "abc", QSB_E_INVALID},
+		{"--timeout", "", QSB_E_INVALID},
+		{"--timeout", "1.5", 0},
+		{"--timeout", "none", 0},
+		{"--timeout", "5m", 0},
+		{"--memory", "512m", 0},
+		{"--memory", "1k", QSB_E_RANGE},
+		{"--memory", "lots", QSB_E_INVALID},
+		{"--cpus", "1", 0},
+		{"--cpus", "0", QSB_E_RANGE},
+		{"--processes", "100", 0},
+		{"--processes", "1e3", QSB_E_INVALID},
+		{"--output", "64k", 0},
+		{"--network", "off", 0},
+		{"--network", "on", QSB_E_INVALID},
+		{"--write", "/x", 0},
+		{"--write", "", QSB_E_INVALID},
+		{"--publish", "3000", 0},
+		{"--publish", "080", QSB_E_INVALID},
+		{"--publish", "0", QSB_E_INVALID},
+		{"--env", "A=b", 0},
+		{"--env", "HOME", 0},
+		{"--env", "=x", QSB_E_INVALID},
+		{"--env", "", QSB_E_INVALID},
+		{"--allow-domain", "a.example:443", 0},
+		{"--allow-domain", "a b", QSB_E_INVALID},
+		{"--preset", "locked-down", 0},
+		{"--preset", "open", QSB_E_INVALID},
 	};
 	struct qsb_policy *policy = NULL;
 
@@ -217,7 +238,8 @@ static void options(void)
 		const struct qsb__row *row = qsb__row_by_option(cases[i].option);
 		int code = row ? qsb__policy_set_text(policy, row, cases[i].text, QSB__LAYER_OPTION, &err) : 1;
 
-		tap_ok(code == cases[i].code && (!code || strncmp(err.message, cases[i].option, strlen(cases[i].option)) == 0),
+		tap_ok(code == cases[i].code &&
+			       (!code || strncmp(err.message, cases[i].option, strlen(cases[i].option)) == 0),
 		       "%s '%s' is %s", cases[i].option, cases[i].text, cases[i].code ? "refused by name" : "taken");
 	}
 	tap_is_number((long long)policy->limits.timeout_ms, 300000, "the last value counts");
@@ -225,7 +247,7 @@ static void options(void)
 	tap_is_text(policy->environment.pass.items[0].text, "HOME", "--env NAME passes one on");
 	tap_is_number((long long)policy->filesystem.allow_write.count, 2, "--write adds to the preset's list");
 	tap_is_number(policy->origin[qsb__row_by_option("--memory") - qsb__rows], QSB__LAYER_OPTION,
-	              "the origin is the command line");
+		      "the origin is the command line");
 	qsb__policy_free(policy);
 }
 

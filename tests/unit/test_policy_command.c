@@ -91,11 +91,13 @@ static void init(void)
 	tap_ok(POLICY("show", "--json") == 0 && says("\"locked-down\""), "by the preset that was named");
 	tap_is_number(POLICY("init", "--preset", "lockeddown"), QSB_E_UNKNOWN, "an unknown preset is refused");
 	tap_ok(strstr(err.message, "locked-down") != NULL, "with the right name");
-	tap_is_number(POLICY("init", "--memory", "1g"), QSB_E_INVALID, "an option that would have no effect is refused");
+	tap_is_number(POLICY("init", "--memory", "1g"), QSB_E_INVALID,
+		      "an option that would have no effect is refused");
 	tap_is_number(POLICY("init", "--user", "--project"), QSB_E_INVALID, "one of two places has to be chosen");
 	tap_is_number(POLICY("init", "--project"), 0, "init writes the project's file");
 	tap_ok(file_is(".qiming-sandbox.json", 0600), "into the current folder");
-	tap_is_number(POLICY("init", "--project", "--workspace", "no-such"), QSB_E_OS, "a missing workspace is an error");
+	tap_is_number(POLICY("init", "--project", "--workspace", "no-such"), QSB_E_OS,
+		      "a missing workspace is an error");
 	unlink(".qiming-sandbox.json");
 	unlink(path);
 }
@@ -109,8 +111,10 @@ static void check(void)
 	tap_is_number(POLICY("check", "bad.json"), QSB_E_UNKNOWN, "a bad file is an error");
 	tap_is_text(err.where, "/netwrok", "with its place");
 	tap_is_number(POLICY("check", "bad.json", "--json"), 125, "with --json it is one, too");
-	tap_ok(says("\"valid\": false") && says("\"/netwrok\"") && says("did you mean"), "and the document says all of it");
-	tap_ok(POLICY("check", "good.json", "--json") == 0 && says("\"valid\": true"), "a good file has a document, too");
+	tap_ok(says("\"valid\": false") && says("\"/netwrok\"") && says("did you mean"),
+	       "and the document says all of it");
+	tap_ok(POLICY("check", "good.json", "--json") == 0 && says("\"valid\": true"),
+	       "a good file has a document, too");
 	tap_is_number(POLICY("check", "missing.json"), QSB_E_NOT_FOUND, "a missing file is an error");
 	tap_is_number(POLICY("check"), 0, "without a file, those that count here are checked");
 	put(".qiming-sandbox.json", "{");
@@ -124,8 +128,10 @@ static void show(void)
 {
 	QSB__CLEANUP_JSON json_t *document = NULL;
 
-	tap_is_number(POLICY("show", "--memory", "1g", "--write", "/opt", "--network", "filtered"), 0, "show takes run's options");
-	tap_ok(says("command line (--memory)") && says("command line (--write)"), "and names the option behind a value");
+	tap_is_number(POLICY("show", "--memory", "1g", "--write", "/opt", "--network", "filtered"), 0,
+		      "show takes run's options");
+	tap_ok(says("command line (--memory)") && says("command line (--write)"),
+	       "and names the option behind a value");
 	tap_ok(says("preset workspace"), "and the preset");
 	put(".qiming-sandbox.json", "{\"limits\":{\"timeout\":60}}");
 	tap_ok(POLICY("show") == 0 && says("project (") && says(".qiming-sandbox.json)"), "and the file");
@@ -133,7 +139,8 @@ static void show(void)
 	tap_is_number(POLICY("show", "--timeout", "0"), QSB_E_RANGE, "a bad option is refused");
 	tap_ok(POLICY("show", "--json") == 0, "show prints JSON");
 	document = json_loads(printed, 0, NULL);
-	tap_ok(json_is_object(json_object_get(document, "policy")) && json_is_object(json_object_get(document, "origins")),
+	tap_ok(json_is_object(json_object_get(document, "policy")) &&
+		       json_is_object(json_object_get(document, "origins")),
 	       "with values and origins");
 	tap_ok(POLICY("show", "--write", "/a\x1B[2J") == 0 || err.code, "a path with an escape is shown or refused");
 	tap_ok(!printed || !strchr(printed, 0x1B), "but never sent to the terminal");

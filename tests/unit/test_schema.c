@@ -45,11 +45,10 @@ static void schema(void)
 	const char *key;
 
 	tap_is_text(json_string_value(json_object_get(root, "$schema")), "https://json-schema.org/draft/2020-12/schema",
-	            "the schema names its draft");
+		    "the schema names its draft");
 	tap_ok(json_is_false(json_object_get(root, "additionalProperties")), "no other key is allowed");
-	json_object_foreach(properties, key, group)
-		if (json_object_get(group, "properties"))
-			tap_ok(json_is_false(json_object_get(group, "additionalProperties")), "no other key is allowed in %s", key);
+	json_object_foreach(properties, key, group) if (json_object_get(group, "properties")) tap_ok(
+		json_is_false(json_object_get(group, "additionalProperties")), "no other key is allowed in %s", key);
 	for (size_t i = 0; i < qsb__row_count; i++) {
 		const struct qsb__row *row = &qsb__rows[i];
 		json_t *entry = at(properties, row->pointer, "properties");
@@ -99,14 +98,14 @@ static void origins(void)
 	root = parsed(qsb__policy_to_json(policy, true));
 	all = json_object_get(root, "origins");
 	tap_is_text(json_string_value(json_object_get(json_object_get(all, "/limits/cpus"), "layer")), "user",
-	            "a value has its layer");
+		    "a value has its layer");
 	tap_is_text(json_string_value(json_object_get(json_object_get(all, "/limits/cpus"), "file")),
-	            "/home/a/policy.json", "and its file");
+		    "/home/a/policy.json", "and its file");
 	tap_is_text(json_string_value(json_object_get(json_object_get(all, "/limits/memory"), "layer")), "preset",
-	            "what nobody names is the preset's");
+		    "what nobody names is the preset's");
 	tap_is_text(json_string_value(json_array_get(
-	                    json_object_get(json_object_get(all, "/filesystem/denyWrite"), "entries"), 0)),
-	            "/filesystem/denyWrite/0 (user)", "an entry has its own");
+			    json_object_get(json_object_get(all, "/filesystem/denyWrite"), "entries"), 0)),
+		    "/filesystem/denyWrite/0 (user)", "an entry has its own");
 	tap_ok(json_is_array(json_object_get(root, "notes")), "the notes are a list");
 	tap_ok(json_is_real(at(json_object_get(root, "policy"), "/limits/cpus", NULL)), "half a processor is a number");
 	qsb__policy_free(policy);
@@ -124,8 +123,9 @@ static void strange_bytes(void)
 		return;
 	policy->source[QSB__LAYER_OPTION] = strdup("/b\xFF");
 	root = parsed(qsb__policy_to_json(policy, true));
-	tap_is_text(json_string_value(json_array_get(at(json_object_get(root, "policy"), "/filesystem/allowWrite", NULL), 1)),
-	            "/a\xEF\xBF\xBD", "a path that is not UTF-8 is shown with a replacement");
+	tap_is_text(json_string_value(
+			    json_array_get(at(json_object_get(root, "policy"), "/filesystem/allowWrite", NULL), 1)),
+		    "/a\xEF\xBF\xBD", "a path that is not UTF-8 is shown with a replacement");
 	tap_ok(root != NULL, "and leaves the rest readable");
 	qsb__policy_free(policy);
 }
@@ -136,7 +136,8 @@ int main(void)
 		"{\"limits\":{\"cpus\":0.25,\"timeout\":1.001,\"memory\":123456789,\"openFiles\":\"none\"},"
 		"\"network\":{\"publishPorts\":[1,65535],\"allowedDomains\":[\"*.example.com:443\"],"
 		"\"unixSockets\":[\"/run/a.sock\"]},\"environment\":{\"set\":{\"A\":\"\\u4e2d=\\n\",\"B\":\"\"},"
-		"\"pass\":[\"*\"]},\"filesystem\":{\"allowRead\":[\"~\"],\"allowWrite\":[\"a/**/b\"],\"devices\":[\"kvm\"]}}";
+		"\"pass\":[\"*\"]},\"filesystem\":{\"allowRead\":[\"~\"],\"allowWrite\":[\"a/**/"
+		"b\"],\"devices\":[\"kvm\"]}}";
 
 	schema();
 	for (int preset = 0; preset <= QSB__PRESET_FULL_ACCESS; preset++) {

@@ -16,9 +16,9 @@ static uint64_t size_of(const char *text)
 
 static void sizes(void)
 {
-	static const char *const bad[] = {"",     " 1",   "1 ",  "-1",  "+1",   "g",     "1q",     "1kk", "1.g",
-	                                  ".5g",  "1..5g", "0x10", "1e3", "1.5",  "1.5b",  "1g2",    "1_0", "1bb",
-	                                  "1ib",  "\xD9\xA1g", "none", "1,5g", "1G "};
+	static const char *const bad[] = {"",    " 1",  "1 ",    "-1",        "+1",   "g",    "1q",   "1kk",
+					  "1.g", ".5g", "1..5g", "0x10",      "1e3",  "1.5",  "1.5b", "1g2",
+					  "1_0", "1bb", "1ib",   "\xD9\xA1g", "none", "1,5g", "1G "};
 	uint64_t value = 7;
 
 	tap_is_number((long long)size_of("4096"), 4096, "a plain number is bytes");
@@ -30,7 +30,7 @@ static void sizes(void)
 	tap_is_number((long long)size_of("1.5g"), 3LL << 29, "a fraction of a unit is exact");
 	tap_is_number((long long)size_of("0.1k"), 102, "a part of a byte is cut off");
 	tap_is_number((long long)size_of("0.9999999999999999999999999t"), 1099511626676LL,
-	              "more digits than fit are cut off, not misread");
+		      "more digits than fit are cut off, not misread");
 	tap_is_number((long long)size_of("0"), 0, "zero is a size");
 	tap_is_number((long long)size_of("0000000000000000000000000001k"), 1024, "leading zeros do not overflow");
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -49,17 +49,18 @@ static void durations(void)
 	static const struct {
 		const char *text;
 		uint64_t ms;
-	} good[] = {{"300", 300000}, {"1.5", 1500},    {"500ms", 500},     {"90s", 90000},    {"5m", 300000},
-	            {"1h", 3600000}, {"2d", 172800000}, {"0.001", 1},       {"1.5H", 5400000}, {"0", 0}};
+	} good[] = {{"300", 300000}, {"1.5", 1500},     {"500ms", 500}, {"90s", 90000},    {"5m", 300000},
+		    {"1h", 3600000}, {"2d", 172800000}, {"0.001", 1},   {"1.5H", 5400000}, {"0", 0}};
 	static const char *const bad[] = {"", "abc", "-1", "1.5ms", "5 m", "1h30m", "5min", "inf", "nan", "1e9", "0x1"};
 	uint64_t value = 7;
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-		tap_ok(qsb__duration_parse(good[i].text, &value) == 0 && value == good[i].ms, "'%s' is %llu ms", good[i].text,
-		       (unsigned long long)good[i].ms);
+		tap_ok(qsb__duration_parse(good[i].text, &value) == 0 && value == good[i].ms, "'%s' is %llu ms",
+		       good[i].text, (unsigned long long)good[i].ms);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		tap_is_number(qsb__duration_parse(bad[i], &value), QSB_E_INVALID, bad[i][0] ? bad[i] : "empty");
-	tap_is_number(qsb__duration_parse("99999999999999999", &value), QSB_E_RANGE, "too many seconds are out of range");
+	tap_is_number(qsb__duration_parse("99999999999999999", &value), QSB_E_RANGE,
+		      "too many seconds are out of range");
 }
 
 static void processors(void)
@@ -76,8 +77,8 @@ static void processors(void)
 
 static void formats(void)
 {
-	static const uint64_t sizes[] = {0,          1,         1023,           1024,          1536,      3ULL << 29,
-	                                 5ULL << 40, UINT64_MAX, (1ULL << 40) - 1, 10ULL << 20, 1ULL << 63};
+	static const uint64_t sizes[] = {
+		0, 1, 1023, 1024, 1536, 3ULL << 29, 5ULL << 40, UINT64_MAX, (1ULL << 40) - 1, 10ULL << 20, 1ULL << 63};
 	char text[QSB__NUMBER_TEXT_MAX];
 	uint64_t back = 0;
 
