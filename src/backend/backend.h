@@ -8,6 +8,7 @@
 #ifndef QSB_BACKEND_BACKEND_H
 #define QSB_BACKEND_BACKEND_H
 
+#include "backend/denial.h"
 #include "plan/plan.h"
 
 struct qsb__sandbox; /* one prepared or running sandbox: opaque, each back end has its own */
@@ -74,6 +75,8 @@ struct qsb__backend {
 	/* Calls of the command that the supervisor has to answer, -1 = none; `serve` handles what is waiting. */
 	int (*calls_fd)(const struct qsb__sandbox *sandbox);
 	void (*serve_calls)(struct qsb__sandbox *sandbox);
+	/* Takes one of what was refused so far; false = no more. NULL = this back end sees no refusals. */
+	bool (*next_denial)(struct qsb__sandbox *sandbox, struct qsb__denial *denial);
 	/* The pseudo-terminal's outer end after a launch with `tty`, -1 = none (yet). */
 	int (*tty_fd)(const struct qsb__sandbox *sandbox);
 	/* Sends a signal to the command's first process. */

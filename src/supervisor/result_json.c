@@ -97,8 +97,12 @@ static json_t *gaps_json(const struct qsb__plan *plan)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < plan->gap_count; i++) {
-		json_t *gap = json_object();
+		json_t *gap;
 
+		/* A back end that could not hold it would have refused the plan. */
+		if (plan->gaps[i].asked)
+			continue;
+		gap = json_object();
 		json_object_set_new(gap, "what", string_json(plan->gaps[i].what));
 		json_object_set_new(gap, "rule", string_json(plan->gaps[i].rule));
 		json_array_append_new(list, gap);

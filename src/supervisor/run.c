@@ -57,12 +57,22 @@ static void grace_over(uv_timer_t *timer)
 	kill_tree(timer->data);
 }
 
+static void take_denials(struct qsb__supervisor *supervisor)
+{
+	const struct qsb__backend *backend = supervisor->request->backend;
+	struct qsb__denial denial;
+
+	while (backend->next_denial && backend->next_denial(supervisor->sandbox, &denial))
+		qsb__deny(supervisor, &denial);
+}
+
 static void calls_ready(uv_poll_t *handle, int status, int events)
 {
 	struct qsb__supervisor *supervisor = handle->data;
 	const struct qsb__backend *backend = supervisor->request->backend;
 
 	backend->serve_calls(supervisor->sandbox);
+	take_denials(supervisor);
 	if (backend->calls_fd(supervisor->sandbox) < 0)
 		uv_poll_stop(handle);
 }
@@ -367,6 +377,7 @@ int qsb__run(const struct qsb__run_request *request, struct qsb__result *result,
 	if (code == 0)
 		code = run_loop(supervisor, err);
 	if (code == 0) {
+		take_denials(supervisor);
 		note_output(supervisor);
 		note_outcome(supervisor);
 		note_limits(supervisor);

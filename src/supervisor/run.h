@@ -19,19 +19,6 @@ struct qsb__run_request {
 	size_t pass_count;
 };
 
-/* Something the sandbox refused, or a limit that was reached. */
-struct qsb__denial {
-	char kind[16];        /* "limit", "file", "network", "call" */
-	char operation[32];   /* "memory", "connect", … */
-	char target[512];
-	char rule[128];       /* JSON pointer */
-	char process[32];     /* name, "" = unknown */
-	char suggestion[200]; /* an option or policy line to paste */
-	int pid;              /* inside the sandbox, 0 = unknown */
-	int64_t time_ms;      /* since 1970 */
-	unsigned count;
-};
-
 struct qsb__capture {
 	char *data; /* head and tail, with a line between them that says how much was left out */
 	size_t length;

@@ -289,6 +289,26 @@ static void serve_connect(const struct qsb__sandbox *sandbox, const struct secco
 	finish(&call);
 }
 
+void qsb__calls_answer(void *context, const struct seccomp_notif *request)
+{
+	struct qsb__sandbox *sandbox = context;
+
+	switch (request->data.nr) {
+	case SYS_connect:
+		serve_connect(sandbox, request);
+		break;
+	case SYS_memfd_create:
+		sandbox->memfd_seen = true;
+		let_go_on(sandbox->calls_fd, request->id);
+		break;
+	case SYS_sched_setaffinity:
+		respond(sandbox->calls_fd, request->id, qsb__affinity_set(sandbox, request));
+		break;
+	default:
+		respond(sandbox->calls_fd, request->id, EPERM);
+	}
+}
+
 void qsb__calls_serve(struct qsb__sandbox *sandbox)
 {
 	struct pollfd waiting = {.fd = sandbox->calls_fd, .events = POLLIN};
@@ -304,18 +324,5 @@ void qsb__calls_serve(struct qsb__sandbox *sandbox)
 	memset(&request, 0, sizeof(request));
 	if (ioctl(sandbox->calls_fd, SECCOMP_IOCTL_NOTIF_RECV, &request) != 0)
 		return;
-	switch (request.data.nr) {
-	case SYS_connect:
-		serve_connect(sandbox, &request);
-		break;
-	case SYS_memfd_create:
-		sandbox->memfd_seen = true;
-		let_go_on(sandbox->calls_fd, request.id);
-		break;
-	case SYS_sched_setaffinity:
-		respond(sandbox->calls_fd, request.id, qsb__affinity_set(sandbox, &request));
-		break;
-	default:
-		respond(sandbox->calls_fd, request.id, EPERM);
-	}
+	qsb__calls_answer(sandbox, &request);
 }

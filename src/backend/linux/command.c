@@ -212,7 +212,6 @@ static int command_main(void *argument)
 			qsb__fail_os(command->error, -code, "launch", "cannot set up the command's streams");
 	}
 	if (code == 0) {
-		umask(command->umask);
 		command->exec_error = execute(command->sandbox);
 	} else {
 		command->failed = true;

@@ -138,11 +138,16 @@ static int install_filter(const struct qsb__sandbox *sandbox, int *listener, str
 		.filter = (struct sock_filter *)(uintptr_t)sandbox->filter,
 	};
 
+	/* The command's from here on: umask(2) itself may have to wait for an answer that nobody can give yet. */
+	umask(sandbox->umask);
 	/* A caller that was told to wait stays killable, but is not thrown back by every signal: the answer would be lost. */
 	*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 	                         SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
 	if (*listener < 0 && errno == EINVAL)
 		*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	if (*listener < 0 && errno == EBUSY)
+		return qsb__fail(err, QSB_E_UNSUPPORTED, "seccomp", "a sandbox around this one answers system calls already, and the "
+		                 "kernel takes one: start from outside it");
 	if (*listener < 0)
 		return qsb__fail_os(err, errno, "seccomp", "cannot install the system call filter");
 	return 0;
@@ -254,7 +259,7 @@ void qsb__init_main(struct qsb__sandbox *sandbox)
 	struct qsb__starter command;
 
 	memset(&message, 0, sizeof(message));
-	command.umask = umask(022);
+	sandbox->umask = umask(022);
 	if (set_up(sandbox, &message, fds, &inner, &err) != 0)
 		give_up(sandbox, &err);
 	command.sandbox = sandbox;

@@ -31,7 +31,7 @@ static int check(const struct qsb__plan *plan, struct qsb_error *err)
 	if ((plan->publish_ports && plan->publish_ports[0]) || (plan->reach_ports && plan->reach_ports[0]))
 		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/publishPorts",
 		                 "ports cannot be published or reached by this version: leave publishPorts and reachPorts empty");
-	return 0;
+	return qsb__guard_check(plan, err);
 }
 
 /* Which processors, when fewer are allowed than there are. The first one varies, so that sandboxes spread. */
@@ -94,6 +94,8 @@ static int prepare(struct qsb__sandbox **out, const struct qsb__plan *plan, stru
 	if (code == 0)
 		code = qsb__mounts_prepare(&sandbox->mounts, plan, err);
 	if (code == 0)
+		code = qsb__guard_new(&sandbox->guard, plan, err);
+	if (code == 0)
 		code = qsb__filter_build(sandbox, err);
 	if (code != 0) {
 		release(sandbox);
@@ -129,6 +131,8 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 		code = make_status_socket(sandbox, err);
 	if (code != 0)
 		return code;
+	if (sandbox->guard && !launch->tty)
+		qsb__guard_streams(sandbox->guard, launch->stdio);
 	if (sandbox->plan->network != QSB__NETWORK_HOST)
 		arguments.flags |= CLONE_NEWNET;
 	pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
@@ -188,6 +192,16 @@ static int real_descriptor(int fd)
 	return fd;
 }
 
+/* Until now every call that the guard makes waits. When it cannot begin, nothing may go on. */
+static int begin_guard(struct qsb__sandbox *sandbox, struct qsb_error *err)
+{
+	int code = 0;
+
+	if (sandbox->guard && sandbox->calls_fd >= 0)
+		code = qsb__guard_start(sandbox->guard, sandbox->calls_fd, sandbox->proc_fd, qsb__calls_answer, sandbox, err);
+	return code;
+}
+
 static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcome, struct qsb_error *err)
 {
 	struct qsb__message message;
@@ -219,12 +233,24 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 		sandbox->shm_fd = real_descriptor(fds[QSB__FD_SHM]);
 	}
 	sandbox->scratch_device = message.scratch_device;
-	return 0;
+	return begin_guard(sandbox, err);
 }
 
+/* With a guard the calls are its threads' affair, and what is left to take are its denials. */
 static int calls_fd(const struct qsb__sandbox *sandbox)
 {
-	return sandbox->calls_fd;
+	return sandbox->calls_fd >= 0 && sandbox->guard ? qsb__guard_fd(sandbox->guard) : sandbox->calls_fd;
+}
+
+static void serve_calls(struct qsb__sandbox *sandbox)
+{
+	if (!sandbox->guard)
+		qsb__calls_serve(sandbox);
+}
+
+static bool next_denial(struct qsb__sandbox *sandbox, struct qsb__denial *denial)
+{
+	return sandbox->guard && qsb__guard_next_denial(sandbox->guard, denial);
 }
 
 static int tty_fd(const struct qsb__sandbox *sandbox)
@@ -304,14 +330,16 @@ static const char *limit_by(const struct qsb__sandbox *sandbox, const char *limi
 
 static const char *enforces(const struct qsb__plan *plan, const char *restriction)
 {
-	bool name_rules = false;
+	bool asked = false, others = false;
 
-	for (size_t i = 0; i < plan->step_count; i++)
-		name_rules |= plan->steps[i].kind == QSB__STEP_NAME_RULE;
+	for (size_t i = 0; i < plan->step_count; i++) {
+		asked |= qsb__guard_holds_step(&plan->steps[i]);
+		others |= plan->steps[i].kind == QSB__STEP_NAME_RULE && !qsb__guard_holds_step(&plan->steps[i]);
+	}
 	if (strcmp(restriction, "protectedNames") == 0)
 		return !plan->protect_names ? "not asked" : plan->scan_complete ? "existing" : "existing, as far as looked";
 	if (strcmp(restriction, "nameRules") == 0)
-		return name_rules ? "no" : "yes";
+		return !others ? "yes" : asked ? "asked" : "no";
 	if (strcmp(restriction, "network") == 0)
 		return plan->network == QSB__NETWORK_HOST ? "not asked" : "yes";
 	return "yes";
@@ -343,6 +371,7 @@ static void release(struct qsb__sandbox *sandbox)
 		kill_all(sandbox);
 		wait_dead(sandbox, NULL);
 	}
+	qsb__guard_free(sandbox->guard);
 	close_fds(sandbox);
 	qsb__cgroup_close(&sandbox->cgroup);
 	qsb__mounts_clear(&sandbox->mounts);
@@ -360,7 +389,8 @@ const struct qsb__backend qsb__backend_namespaces = {
 	.status_fd = status_fd,
 	.read_status = read_status,
 	.calls_fd = calls_fd,
-	.serve_calls = qsb__calls_serve,
+	.serve_calls = serve_calls,
+	.next_denial = next_denial,
 	.tty_fd = tty_fd,
 	.signal = send_signal,
 	.group = group,

@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "backend/linux/cgroup.h"
+#include "guard/guard.h"
 
 enum { QSB__FILTER_MAX = 1024 };
 
@@ -61,6 +62,9 @@ struct qsb__sandbox {
 	char **script_argv;   /* "/bin/sh", a candidate, the other arguments: for a script without "#!" */
 	char **argv;
 	const struct qsb__launch *launch;
+
+	mode_t umask;         /* of the command: the caller's */
+	struct qsb__guard *guard; /* rules by name, NULL = none to hold */
 
 	pid_t init_pid;
 	int init_pidfd;
@@ -134,8 +138,9 @@ struct rusage;
 void qsb__usage_set(struct qsb__outcome *outcome, const struct rusage *usage);
 __attribute__((noreturn)) void qsb__init_main(struct qsb__sandbox *sandbox);
 
-/* calls.c: answers one waiting call. */
+/* calls.c: answers one waiting call; the other way round, one that the guard received. */
 void qsb__calls_serve(struct qsb__sandbox *sandbox);
+void qsb__calls_answer(void *sandbox, const struct seccomp_notif *request);
 
 /* affinity.c: sched_setaffinity within the processors that the sandbox may use. 0 or an errno. */
 struct seccomp_notif;

@@ -31,8 +31,12 @@
 
 #define REFUSED(number) (SECCOMP_RET_ERRNO | (number))
 
-enum { LEAF_ALLOW = QSB__CALL_ASK + 1, LEAF_KINDS, HIGHEST = 512, TYPE_MASK = 0xf };
+enum { LEAF_ALLOW = QSB__CALL_KINDS, LEAF_KINDS, HIGHEST = 512, TYPE_MASK = 0xf };
 enum { PROTOCOL_MPTCP = 262 };
+/* ioctls with which a folder would compare names in another way, or that make names (btrfs), and those that only copy. */
+enum { ioctl_SETFLAGS = 0x40086602, ioctl_FSSETXATTR = 0x401c5820, ioctl_BTRFS = 0x9400, ioctl_CLONE = 0x40049409,
+       ioctl_CLONE_RANGE = 0x4020940d };
+static const unsigned ioctl_DEDUPE = 0xc0189436U;
 
 /* Kept with their numbers: the headers that name them differ between C libraries. */
 enum { ioctl_TIOCSTI = 0x5412, ioctl_TIOCLINUX = 0x541C, ioctl_TIOCCONS = 0x541D, ioctl_TIOCSETD = 0x5423 };
@@ -169,6 +173,18 @@ static void socketpair_block(struct program *program)
 	answer(program, REFUSED(EAFNOSUPPORT));
 }
 
+static void guarded_ioctls(struct program *program)
+{
+	load_argument(program, 1);
+	answer_if(program, BPF_JEQ, ioctl_SETFLAGS, REFUSED(EPERM));
+	answer_if(program, BPF_JEQ, ioctl_FSSETXATTR, REFUSED(EPERM));
+	answer_if(program, BPF_JEQ, ioctl_CLONE, SECCOMP_RET_ALLOW);
+	answer_if(program, BPF_JEQ, ioctl_CLONE_RANGE, SECCOMP_RET_ALLOW);
+	answer_if(program, BPF_JEQ, ioctl_DEDUPE, SECCOMP_RET_ALLOW);
+	emit(program, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xFF00U));
+	answer_if(program, BPF_JEQ, ioctl_BTRFS, REFUSED(ENOTTY));
+}
+
 static void ioctl_block(struct program *program)
 {
 	static const unsigned refused[] = {ioctl_TIOCSTI, ioctl_TIOCLINUX, ioctl_TIOCCONS, ioctl_TIOCSETD};
@@ -194,11 +210,11 @@ static void personality_block(struct program *program)
 	answer(program, REFUSED(EPERM));
 }
 
-static void mode_block(struct program *program, unsigned argument)
+static void mode_block(struct program *program, unsigned argument, unsigned otherwise)
 {
 	load_argument(program, argument);
 	answer_if(program, BPF_JSET, S_ISUID | S_ISGID, REFUSED(EPERM));
-	answer(program, SECCOMP_RET_ALLOW);
+	answer(program, otherwise);
 }
 
 static void open_block(struct program *program, unsigned flags_argument)
@@ -207,7 +223,45 @@ static void open_block(struct program *program, unsigned flags_argument)
 	/* The mode means something only when a file is made; else it may be any leftover of a register. */
 	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_CREAT | (O_TMPFILE & ~O_DIRECTORY), 1, 0));
 	answer(program, SECCOMP_RET_ALLOW);
-	mode_block(program, flags_argument + 1);
+	mode_block(program, flags_argument + 1, SECCOMP_RET_ALLOW);
+}
+
+/* O_PATH beats every other flag, and opens nothing that could be read or written. */
+static void guarded_open_block(struct program *program, unsigned flags_argument, bool reads)
+{
+	const unsigned makes = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
+	size_t at;
+
+	load_argument(program, flags_argument);
+	answer_if(program, BPF_JSET, O_PATH, SECCOMP_RET_ALLOW);
+	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, makes, 0, 0));
+	at = program->length - 1;
+	mode_block(program, flags_argument + 1, SECCOMP_RET_USER_NOTIF);
+	end_case(program, at);
+	if (!reads)
+		answer_if(program, BPF_JSET, O_WRONLY | O_RDWR | O_TRUNC, SECCOMP_RET_USER_NOTIF);
+	answer(program, reads ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
+}
+
+/* utimensat without a path works on a descriptor, and changes times only. */
+static void path_block(struct program *program)
+{
+	load(program, offsetof(struct seccomp_data, args) + 8);
+	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+	answer(program, SECCOMP_RET_USER_NOTIF);
+	load(program, offsetof(struct seccomp_data, args) + 12);
+	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
+	answer(program, SECCOMP_RET_USER_NOTIF);
+	answer(program, SECCOMP_RET_ALLOW);
+}
+
+/* A umask that two processes share could change unseen: only threads share one. */
+static void guarded_clone_flags(struct program *program)
+{
+	load_argument(program, 0);
+	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_FS, 0, 2));
+	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0));
+	answer(program, REFUSED(EPERM));
 }
 
 static void namespace_block(struct program *program)
@@ -238,7 +292,30 @@ static void block(struct program *program, unsigned char kind)
 		break;
 	case QSB__CALL_MODE_1:
 	case QSB__CALL_MODE_2:
-		mode_block(program, kind == QSB__CALL_MODE_1 ? 1 : 2);
+		mode_block(program, kind == QSB__CALL_MODE_1 ? 1 : 2, SECCOMP_RET_ALLOW);
+		break;
+	case QSB__CALL_ASK_MODE_1:
+	case QSB__CALL_ASK_MODE_2:
+		mode_block(program, kind == QSB__CALL_ASK_MODE_1 ? 1 : 2, SECCOMP_RET_USER_NOTIF);
+		break;
+	case QSB__CALL_ASK_OPEN_2:
+	case QSB__CALL_ASK_OPEN_3:
+		guarded_open_block(program, kind == QSB__CALL_ASK_OPEN_2 ? 1 : 2, false);
+		break;
+	case QSB__CALL_ASK_READ_2:
+	case QSB__CALL_ASK_READ_3:
+		guarded_open_block(program, kind == QSB__CALL_ASK_READ_2 ? 1 : 2, true);
+		break;
+	case QSB__CALL_ASK_PATH_1:
+		path_block(program);
+		break;
+	case QSB__CALL_GUARDED_IOCTL:
+		guarded_ioctls(program);
+		ioctl_block(program);
+		break;
+	case QSB__CALL_GUARDED_CLONE:
+		guarded_clone_flags(program);
+		namespace_block(program);
 		break;
 	case QSB__CALL_OPEN_2:
 	case QSB__CALL_OPEN_3:
@@ -263,6 +340,9 @@ static void leaf(struct program *program, unsigned char kind)
 		break;
 	case QSB__CALL_ASK:
 		answer(program, SECCOMP_RET_USER_NOTIF);
+		break;
+	case QSB__CALL_NO_ATTRIBUTE:
+		answer(program, REFUSED(EOPNOTSUPP));
 		break;
 	default:
 		program->jump[program->jumps].instruction = program->length;
@@ -313,6 +393,10 @@ static size_t make_ranges(const struct qsb__sandbox *sandbox, struct range *rang
 	memset(leaves, LEAF_ALLOW, sizeof(leaves));
 	for (size_t i = 0; i < qsb__call_count; i++)
 		leaves[qsb__calls[i].number] = leaf_of(sandbox, &qsb__calls[i]);
+	for (size_t i = 0; sandbox->guard && i < qsb__guarded_call_count; i++)
+		leaves[qsb__guarded_calls[i].number] = (unsigned char)qsb__guarded_calls[i].rule;
+	for (size_t i = 0; sandbox->guard && qsb__guard_stops_reading(sandbox->plan) && i < qsb__guarded_read_count; i++)
+		leaves[qsb__guarded_reads[i].number] = (unsigned char)qsb__guarded_reads[i].rule;
 	for (int number = 0; number <= qsb__call_last; number++)
 		if (number == 0 || leaves[number] != leaves[number - 1])
 			ranges[count++] = (struct range){(unsigned)number, leaves[number]};

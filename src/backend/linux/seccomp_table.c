@@ -16,6 +16,9 @@ enum {
 	nr_fchmodat2 = 452,
 	nr_statmount = 457,
 	nr_listmount = 458,
+	nr_setxattrat = 463,
+	nr_getxattrat = 464,
+	nr_removexattrat = 466,
 	nr_lsm_set_self_attr = 460,
 	nr_open_tree_attr = 467,
 };
@@ -124,3 +127,71 @@ const struct qsb__call qsb__calls[] = {
 };
 
 const size_t qsb__call_count = sizeof(qsb__calls) / sizeof(qsb__calls[0]);
+
+const struct qsb__call qsb__guarded_calls[] = {
+	{SYS_openat, QSB__CALL_ASK_OPEN_3, 0},
+	{SYS_mkdirat, QSB__CALL_ASK, 0},
+	{SYS_mknodat, QSB__CALL_ASK_MODE_2, 0},
+	{SYS_symlinkat, QSB__CALL_ASK, 0},
+	{SYS_linkat, QSB__CALL_ASK, 0},
+	{SYS_unlinkat, QSB__CALL_ASK, 0},
+	{SYS_renameat, QSB__CALL_ASK, 0},
+	{SYS_renameat2, QSB__CALL_ASK, 0},
+	{SYS_bind, QSB__CALL_ASK, 0},
+	{SYS_fchmod, QSB__CALL_ASK_MODE_1, 0},
+	{SYS_fchmodat, QSB__CALL_ASK_MODE_2, 0},
+	{nr_fchmodat2, QSB__CALL_ASK_MODE_2, 0},
+	{SYS_fchown, QSB__CALL_ASK, 0},
+	{SYS_fchownat, QSB__CALL_ASK, 0},
+	{SYS_utimensat, QSB__CALL_ASK_PATH_1, 0},
+	{SYS_truncate, QSB__CALL_ASK, 0},
+	{SYS_setxattr, QSB__CALL_ASK, 0},
+	{SYS_lsetxattr, QSB__CALL_ASK, 0},
+	{SYS_fsetxattr, QSB__CALL_ASK, 0},
+	{SYS_removexattr, QSB__CALL_ASK, 0},
+	{SYS_lremovexattr, QSB__CALL_ASK, 0},
+	{SYS_fremovexattr, QSB__CALL_ASK, 0},
+	/* Only counted: files are made with the caller's umask, which is read anew after it. */
+	{SYS_umask, QSB__CALL_ASK, 0},
+	/* The same by other means: programs take the calls above then. */
+	{nr_setxattrat, QSB__CALL_ABSENT, 0},
+	{nr_removexattrat, QSB__CALL_ABSENT, 0},
+	/* Rules that a program sets for itself would not bind what the guard does for it: honest to say there are none. */
+	{SYS_landlock_create_ruleset, QSB__CALL_ABSENT, 0},
+	{SYS_landlock_add_rule, QSB__CALL_ABSENT, 0},
+	{SYS_landlock_restrict_self, QSB__CALL_ABSENT, 0},
+	{SYS_ioctl, QSB__CALL_GUARDED_IOCTL, 0},
+	{SYS_clone, QSB__CALL_GUARDED_CLONE, 0},
+#ifdef SYS_chmod
+	{SYS_open, QSB__CALL_ASK_OPEN_2, 0},
+	{SYS_creat, QSB__CALL_ASK_MODE_1, 0},
+	{SYS_mkdir, QSB__CALL_ASK, 0},
+	{SYS_mknod, QSB__CALL_ASK_MODE_1, 0},
+	{SYS_symlink, QSB__CALL_ASK, 0},
+	{SYS_link, QSB__CALL_ASK, 0},
+	{SYS_unlink, QSB__CALL_ASK, 0},
+	{SYS_rmdir, QSB__CALL_ASK, 0},
+	{SYS_rename, QSB__CALL_ASK, 0},
+	{SYS_chmod, QSB__CALL_ASK_MODE_1, 0},
+	{SYS_chown, QSB__CALL_ASK, 0},
+	{SYS_lchown, QSB__CALL_ASK, 0},
+	{SYS_utime, QSB__CALL_ASK, 0},
+	{SYS_utimes, QSB__CALL_ASK, 0},
+	{SYS_futimesat, QSB__CALL_ASK, 0},
+#endif
+};
+
+const size_t qsb__guarded_call_count = sizeof(qsb__guarded_calls) / sizeof(qsb__guarded_calls[0]);
+
+const struct qsb__call qsb__guarded_reads[] = {
+	{SYS_openat, QSB__CALL_ASK_READ_3, 0},
+#ifdef SYS_chmod
+	{SYS_open, QSB__CALL_ASK_READ_2, 0},
+#endif
+	/* An attribute's value can be as secret as the file. */
+	{SYS_getxattr, QSB__CALL_NO_ATTRIBUTE, 0},
+	{SYS_lgetxattr, QSB__CALL_NO_ATTRIBUTE, 0},
+	{nr_getxattrat, QSB__CALL_ABSENT, 0},
+};
+
+const size_t qsb__guarded_read_count = sizeof(qsb__guarded_reads) / sizeof(qsb__guarded_reads[0]);

@@ -18,7 +18,19 @@ enum qsb__call_rule {
 	QSB__CALL_OPEN_3,        /* flags in argument 2, mode in 3 */
 	QSB__CALL_ASK_MEMORY,    /* the supervisor answers, when it watches memory; else allowed */
 	QSB__CALL_ASK_CPUS,      /* the same for processors held by affinity */
-	QSB__CALL_ASK            /* the supervisor answers */
+	QSB__CALL_ASK,           /* the supervisor answers */
+	/* Only with live rules: the same checks first, then the supervisor. */
+	QSB__CALL_ASK_MODE_1,
+	QSB__CALL_ASK_MODE_2,
+	QSB__CALL_ASK_OPEN_2,    /* opens that can change something */
+	QSB__CALL_ASK_OPEN_3,
+	QSB__CALL_ASK_READ_2,    /* every open but O_PATH's */
+	QSB__CALL_ASK_READ_3,
+	QSB__CALL_ASK_PATH_1,    /* argument 1 is a path, or NULL: then it is no name that changes */
+	QSB__CALL_NO_ATTRIBUTE,  /* EOPNOTSUPP */
+	QSB__CALL_GUARDED_IOCTL,
+	QSB__CALL_GUARDED_CLONE,
+	QSB__CALL_KINDS
 };
 
 struct qsb__call {
@@ -29,6 +41,11 @@ struct qsb__call {
 
 extern const struct qsb__call qsb__calls[];
 extern const size_t qsb__call_count;
+
+/* What live rules by name need instead: calls that the guard makes, and none that go past it. The last of the two lists
+ * only where a rule denies reading. */
+extern const struct qsb__call qsb__guarded_calls[], qsb__guarded_reads[];
+extern const size_t qsb__guarded_call_count, qsb__guarded_read_count;
 
 /* The newest system call that was looked at; later ones answer ENOSYS until somebody has. */
 extern const int qsb__call_last;

@@ -1,0 +1,100 @@
+/* bind(2) of a unix socket makes a name. It is made on the caller's own socket, like every other bind that stops here. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "guard/internal.h"
+
+enum { PRIVILEGED_PORTS = 1024 };
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_un un;
+	struct sockaddr_in in;
+	struct sockaddr_storage storage;
+};
+
+static int domain_of(int socket)
+{
+	int domain = 0;
+	socklen_t size = sizeof(domain);
+
+	return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 ? domain : -errno;
+}
+
+static bool is_path(int domain, const union address *address, socklen_t length)
+{
+	return domain == AF_UNIX && address->any.sa_family == AF_UNIX && length > offsetof(struct sockaddr_un, sun_path) &&
+	       length <= sizeof(address->un) && address->un.sun_path[0] != '\0';
+}
+
+/* The network namespace's owner may take any port; the command, who is not, may not. */
+static bool is_privileged(int domain, const union address *address, socklen_t length)
+{
+	unsigned port;
+
+	if ((domain != AF_INET && domain != AF_INET6) || length < offsetof(struct sockaddr_in, sin_addr))
+		return false;
+	port = ntohs(address->in.sin_port);
+	return port > 0 && port < PRIVILEGED_PORTS;
+}
+
+/* From the folder that was judged, by the last name alone: this thread's working folder is its own. */
+static long bind_path(struct qsb__stop *stop, int socket, union address *address, socklen_t length)
+{
+	size_t offset = offsetof(struct sockaddr_un, sun_path);
+	char path[sizeof(address->un.sun_path) + 1];
+	struct qsb__place place;
+	const char *last;
+	int start, folder, code;
+
+	memset(path, 0, sizeof(path));
+	memcpy(path, address->un.sun_path, length - offset);
+	start = qsb__resolve_start(stop, AT_FDCWD, path);
+	if (start < 0 && start != AT_FDCWD)
+		return start;
+	folder = qsb__resolve_parent(stop, start, path, &last);
+	if (folder < 0)
+		return folder;
+	code = qsb__judge_new(stop, folder, last, false, &place);
+	if (code != 0)
+		return code == -EEXIST ? -EADDRINUSE : code;
+	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
+		return QSB__STOP_GONE;
+	if (fchdir(folder) != 0)
+		return -errno;
+	memset(&address->un, 0, sizeof(address->un));
+	address->un.sun_family = AF_UNIX;
+	memcpy(address->un.sun_path, last, strlen(last));
+	return bind(socket, &address->any, (socklen_t)(offset + strlen(last) + 1)) < 0 ? -errno : 0;
+}
+
+long qsb__call_bind(struct qsb__stop *stop, int number, uint64_t from, uint64_t length)
+{
+	union address address;
+	int socket = qsb__stop_descriptor(stop, number);
+	int domain, code;
+
+	if (socket < 0)
+		return socket;
+	domain = domain_of(socket);
+	if (domain < 0)
+		return domain;
+	if ((int)length < 0 || (unsigned)length > sizeof(address))
+		return -EINVAL;
+	length = (unsigned)length;
+	memset(&address, 0, sizeof(address));
+	code = length > 0 ? qsb__stop_copy(stop, from, &address, length) : 0;
+	if (code != 0)
+		return code;
+	if (is_path(domain, &address, (socklen_t)length))
+		return bind_path(stop, socket, &address, (socklen_t)length);
+	if (is_privileged(domain, &address, (socklen_t)length))
+		return -EACCES;
+	if (!qsb__stop_waits(stop))
+		return QSB__STOP_GONE;
+	return bind(socket, &address.any, (socklen_t)length) < 0 ? -errno : 0;
+}

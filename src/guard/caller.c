@@ -1,0 +1,247 @@
+/*
+ * What belongs to the caller: folders, descriptors, umask, memory. A call's pid is a thread's, so all of these are those
+ * of the very thread that called, whatever it shares with others.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+
+#include "guard/internal.h"
+
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
+enum { PAGE = 4096, STATUS_BYTES = 4096 };
+
+int qsb__stop_keep(struct qsb__stop *stop, int fd)
+{
+	if (fd < 0)
+		return fd;
+	if (stop->kept_count == QSB__GUARD_KEPT) {
+		close(fd);
+		return -ENFILE;
+	}
+	stop->kept[stop->kept_count++] = fd;
+	return fd;
+}
+
+void qsb__stop_close(struct qsb__stop *stop)
+{
+	for (size_t i = 0; i < stop->kept_count; i++)
+		close(stop->kept[i]);
+	stop->kept_count = 0;
+	stop->root = -1;
+}
+
+/* The task was looked at by its number: is it still the one that asked? Always the last step before acting. */
+bool qsb__stop_waits(const struct qsb__stop *stop)
+{
+	return ioctl(stop->guard->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &stop->call.id) == 0;
+}
+
+static void forget(struct qsb__task *task)
+{
+	if (!task->id)
+		return;
+	close(task->folder);
+	if (task->pidfd >= 0)
+		close(task->pidfd);
+	task->id = 0;
+}
+
+void qsb__tasks_clear(struct qsb__tasks *tasks)
+{
+	for (size_t i = 0; i < QSB__GUARD_TASKS; i++)
+		forget(&tasks->at[i]);
+}
+
+/* Before Linux 6.9 only whole processes have such a descriptor: that of the thread's process then. */
+static int open_pidfd(int folder, pid_t thread)
+{
+	int pidfd = qsb__pidfd_open(thread, PIDFD_THREAD);
+	char text[STATUS_BYTES];
+	ssize_t length;
+	int fd;
+
+	if (pidfd >= 0 || errno != EINVAL)
+		return pidfd;
+	fd = openat(folder, "status", O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	text[length < 0 ? 0 : length] = '\0';
+	return qsb__pidfd_open((pid_t)qsb__status_number(text, "\nTgid:", 10), 0);
+}
+
+struct qsb__task *qsb__stop_task(struct qsb__stop *stop, bool fresh)
+{
+	pid_t id = (pid_t)stop->call.pid;
+	struct qsb__task *task = &stop->tasks->at[(unsigned)id % QSB__GUARD_TASKS];
+	char path[32];
+
+	if (task->id == id && !fresh)
+		return task;
+	forget(task);
+	snprintf(path, sizeof(path), "/proc/%d", id);
+	task->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	task->umask = -1;
+	task->pidfd = -1;
+	if (task->folder < 0)
+		return task;
+	task->id = id;
+	task->pidfd = open_pidfd(task->folder, id);
+	return task;
+}
+
+static bool is_stale(int error)
+{
+	return error == ENOENT || error == ESRCH || error == EBADF;
+}
+
+int qsb__stop_open(struct qsb__stop *stop, const char *name, int flags)
+{
+	int fd = openat(qsb__stop_task(stop, false)->folder, name, flags | O_CLOEXEC);
+
+	if (fd < 0 && is_stale(errno))
+		fd = openat(qsb__stop_task(stop, true)->folder, name, flags | O_CLOEXEC);
+	return fd < 0 ? -errno : qsb__stop_keep(stop, fd);
+}
+
+/* The same open file: its locks, offset and access mode. */
+int qsb__stop_descriptor(struct qsb__stop *stop, int number)
+{
+	int fd;
+
+	if (number < 0)
+		return -EBADF;
+	fd = qsb__pidfd_getfd(qsb__stop_task(stop, false)->pidfd, number);
+	if (fd < 0 && is_stale(errno))
+		fd = qsb__pidfd_getfd(qsb__stop_task(stop, true)->pidfd, number);
+	return fd < 0 ? -errno : qsb__stop_keep(stop, fd);
+}
+
+int qsb__stop_status(struct qsb__stop *stop, char *text, size_t size)
+{
+	int fd = qsb__stop_open(stop, "status", O_RDONLY);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+
+	text[length < 0 ? 0 : length] = '\0';
+	return length < 0 ? -ESRCH : 0;
+}
+
+unsigned long long qsb__status_number(const char *status, const char *key, int base)
+{
+	const char *at = strstr(status, key);
+
+	return at ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+int qsb__status_last(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+	long value = 0;
+
+	if (!at)
+		return 0;
+	for (at += strlen(key); *at && *at != '\n';) {
+		char *end;
+
+		if (!isdigit((unsigned char)*at)) {
+			at++;
+			continue;
+		}
+		value = strtol(at, &end, 10);
+		at = end;
+	}
+	return (int)value;
+}
+
+/*
+ * Creation takes the umask of the thread that makes it, default ACLs included: this thread has one of its own. Reading
+ * the caller's is the dearest step of all, so it is kept for callers with one thread; umask(2) stops here as well and
+ * makes every kept one stale.
+ */
+bool qsb__stop_take_umask(struct qsb__stop *stop)
+{
+	struct qsb__task *task = qsb__stop_task(stop, false);
+	unsigned age = __atomic_load_n(&stop->guard->umask_age, __ATOMIC_ACQUIRE);
+	char text[STATUS_BYTES];
+	mode_t mask;
+
+	/* The folder is what tells whether the number still means the same task. */
+	if (task->id && task->umask >= 0 && task->age == age && faccessat(task->folder, "status", F_OK, 0) == 0) {
+		umask((mode_t)task->umask);
+		return true;
+	}
+	if (qsb__stop_status(stop, text, sizeof(text)) != 0)
+		return false;
+	task = qsb__stop_task(stop, false);
+	mask = (mode_t)qsb__status_number(text, "Umask:", 8);
+	task->umask = qsb__status_number(text, "Threads:", 10) == 1 ? (int)mask : -1;
+	task->age = age;
+	umask(mask);
+	return true;
+}
+
+/* The kernel takes a number before it creates or truncates; ours is handed over only after. So look first. */
+bool qsb__stop_is_out_of_descriptors(struct qsb__stop *stop)
+{
+	struct rlimit limit;
+	struct stat status;
+
+	return prlimit((pid_t)stop->call.pid, RLIMIT_NOFILE, NULL, &limit) == 0 &&
+	       fstatat(qsb__stop_task(stop, false)->folder, "fd", &status, 0) == 0 &&
+	       (rlim_t)status.st_size >= limit.rlim_cur;
+}
+
+static ssize_t copy(const struct qsb__stop *stop, uint64_t from, void *to, size_t size)
+{
+	struct iovec local = {.iov_base = to, .iov_len = size};
+	struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = size};
+	ssize_t length = process_vm_readv((pid_t)stop->call.pid, &local, 1, &remote, 1, 0);
+
+	return length >= 0 ? length : errno == EPERM ? -EPERM : -EFAULT;
+}
+
+int qsb__stop_copy(struct qsb__stop *stop, uint64_t from, void *to, size_t size)
+{
+	ssize_t length = copy(stop, from, to, size);
+
+	return length < 0 ? (int)length : (size_t)length < size ? -EFAULT : 0;
+}
+
+/* Page by page: the one after the text's end may not be there. */
+int qsb__stop_text(struct qsb__stop *stop, uint64_t from, char *to, size_t size, int too_long)
+{
+	size_t got = 0;
+
+	while (got < size) {
+		size_t wanted = PAGE - ((from + got) & (PAGE - 1));
+		ssize_t length;
+
+		if (wanted > size - got)
+			wanted = size - got;
+		length = copy(stop, from + got, to + got, wanted);
+		if (length < 0)
+			return (int)length;
+		if (memchr(to + got, '\0', (size_t)length))
+			return 0;
+		if ((size_t)length < wanted)
+			return -EFAULT;
+		got += (size_t)length;
+	}
+	return -too_long;
+}
+
+int qsb__stop_path(struct qsb__stop *stop, uint64_t from, char *to, bool empty_allowed)
+{
+	int code = qsb__stop_text(stop, from, to, PATH_MAX, ENAMETOOLONG);
+
+	return code != 0 ? code : *to == '\0' && !empty_allowed ? -ENOENT : 0;
+}

@@ -1,0 +1,110 @@
+/* Which plans need the guard, which kernels can have it, and its making. */
+#include "guard/guard.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <linux/filter.h>
+
+#include "core/error.h"
+#include "guard/internal.h"
+
+bool qsb__guard_holds_step(const struct qsb__step *step)
+{
+	return step->kind == QSB__STEP_NAME_RULE && step->asked;
+}
+
+bool qsb__guard_needed(const struct qsb__plan *plan)
+{
+	for (size_t i = 0; i < plan->step_count; i++)
+		if (qsb__guard_holds_step(&plan->steps[i]))
+			return true;
+	return false;
+}
+
+bool qsb__guard_stops_reading(const struct qsb__plan *plan)
+{
+	for (size_t i = 0; i < plan->step_count; i++)
+		if (qsb__guard_holds_step(&plan->steps[i]) && (plan->steps[i].denies & QSB__ACCESS_READ))
+			return true;
+	return false;
+}
+
+/* Flags of seccomp(2) are looked at before the program: a missing one is EINVAL, a missing program EFAULT. */
+static bool has_filter_flags(void)
+{
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+	               SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, NULL) != 0 &&
+	       errno == EFAULT;
+}
+
+int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err)
+{
+	const struct qsb__step *step = NULL;
+
+	for (size_t i = 0; i < plan->step_count && !step; i++)
+		if (qsb__guard_holds_step(&plan->steps[i]))
+			step = &plan->steps[i];
+	if (!step)
+		return 0;
+	if (plan->allow_nested_sandbox)
+		return qsb__fail(err, QSB_E_UNSUPPORTED, step->rule, "a sandbox inside makes mounts and folders of its own, where "
+		                 "rules by name cannot be held: leave out allowNestedSandbox, or deny paths that exist");
+	if (!has_filter_flags())
+		return qsb__fail(err, QSB_E_UNSUPPORTED, step->rule, "a pattern, or a path that does not exist, is held by answering "
+		                 "system calls, which this kernel cannot do: it needs Linux 5.19; deny paths that exist instead");
+	return 0;
+}
+
+static int make_descriptors(struct qsb__guard *guard, struct qsb_error *err)
+{
+	guard->proc_self_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	guard->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	guard->denial_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (guard->proc_self_fd < 0 || guard->stop_fd < 0 || guard->denial_fd < 0)
+		return qsb__fail_os(err, errno, "guard", "cannot open what the guard needs");
+	return 0;
+}
+
+int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct qsb_error *err)
+{
+	struct qsb__guard *guard;
+	int code;
+
+	*out = NULL;
+	if (!qsb__guard_needed(plan))
+		return 0;
+	guard = calloc(1, sizeof(*guard));
+	if (!guard)
+		return qsb__fail_memory(err, "guard");
+	guard->plan = plan;
+	guard->stops_reading = qsb__guard_stops_reading(plan);
+	pthread_rwlock_init(&guard->tree, NULL);
+	pthread_mutex_init(&guard->lock, NULL);
+	pthread_mutex_init(&guard->other_lock, NULL);
+	pthread_mutex_init(&guard->denial_lock, NULL);
+	pthread_cond_init(&guard->ended, NULL);
+	code = make_descriptors(guard, err);
+	if (code == 0)
+		code = qsb__names_new(&guard->names, plan, qsb__guard_holds_step, err);
+	if (code == 0)
+		*out = guard;
+	else
+		qsb__guard_free(guard);
+	return code;
+}
+
+void qsb__guard_streams(struct qsb__guard *guard, const int *streams)
+{
+	for (int i = 0; i < 3; i++) {
+		int fd = streams[i];
+		struct stat status;
+
+		if (fd < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY || fstat(fd, &status) != 0)
+			continue;
+		guard->streams[guard->stream_count].device = status.st_dev;
+		guard->streams[guard->stream_count++].inode = status.st_ino;
+	}
+}

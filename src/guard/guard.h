@@ -1,0 +1,63 @@
+/*
+ * The live guard of Linux: rules by name, for files that need not exist when the command starts. Calls that take a path
+ * and can change something stop in the kernel (seccomp's user notification). A thread of the supervisor copies the path
+ * once, resolves it inside the caller's own root and folders, asks the kernel for the real name of what it found, judges
+ * that name, and then makes the call itself on what it holds. The caller's memory is never read a second time, and no
+ * call that takes a path is told to continue: a thread that rewrites the path gains nothing.
+ *
+ * "Judge, then act" is sound because a name changes only when it, or a folder above it, is renamed; every rename of the
+ * sandbox is made here, and renames hold a lock alone that all other calls share. The sandbox's own mounts stand behind
+ * it: the guard acts through them, without capabilities, so that a fault in it cannot widen the policy.
+ *
+ * What it does not hold:
+ * - a rule that denies reading keeps a file from being opened, linked, renamed or having its attributes read; its
+ *   existence and size can be seen, and a program file with an execute bit can be run, though not read. Nobody can
+ *   execute on behalf of another process, and "continue" could be raced. A mask (a mount) holds that, too.
+ * - a second name of a denied file (a hard link) that the host made.
+ * - changes made through a descriptor that the caller of the sandbox handed in.
+ */
+#ifndef QSB_GUARD_GUARD_H
+#define QSB_GUARD_GUARD_H
+
+#include <sys/types.h>
+#include <linux/seccomp.h>
+
+#include "backend/denial.h"
+#include "plan/plan.h"
+
+struct qsb__guard;
+
+/* What stays a stopped call of the main filter and is not the guard's: connect. Called on the guard's threads, one at a
+ * time. */
+typedef void (*qsb__guard_other)(void *context, const struct seccomp_notif *call);
+
+/* Must the steps of this plan be held live? Built-in rules are not, yet: the one condition is here. */
+bool qsb__guard_holds_step(const struct qsb__step *step);
+bool qsb__guard_needed(const struct qsb__plan *plan);
+/* Does one of them deny reading? Then opens for reading stop as well. */
+bool qsb__guard_stops_reading(const struct qsb__plan *plan);
+
+/* Can this kernel, from here, hold live rules? 0, or QSB_E_UNSUPPORTED with the cause and the fix. */
+int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err);
+
+/*
+ * Compiles the rules; *out = NULL when there is nothing to hold. `streams` are the three descriptors that the command
+ * gets as its own: what they refer to may be opened again for writing, when they can be written. The plan is borrowed
+ * until the guard is freed.
+ *   QSB_E_RANGE  more patterns than can be held live, or one with too many components
+ */
+int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct qsb_error *err);
+void qsb__guard_streams(struct qsb__guard *guard, const int *streams);
+
+/* Begins to answer what comes from the listener (borrowed). `proc` is the root of the sandbox's own /proc. */
+int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guard_other other, void *context,
+                     struct qsb_error *err);
+
+/* Readable when there are denials to take; next_denial is false when there are none (left). */
+int qsb__guard_fd(const struct qsb__guard *guard);
+bool qsb__guard_next_denial(struct qsb__guard *guard, struct qsb__denial *denial);
+
+/* Every process of the sandbox must be dead: then the threads end, and this waits for them. NULL is allowed. */
+void qsb__guard_free(struct qsb__guard *guard);
+
+#endif

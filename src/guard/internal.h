@@ -1,0 +1,191 @@
+/* What the files of the guard share: the guard, and one stopped call on its way. Not for others. */
+#ifndef QSB_GUARD_INTERNAL_H
+#define QSB_GUARD_INTERNAL_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "backend/linux/abi.h"
+#include "guard/guard.h"
+#include "guard/names.h"
+
+enum {
+	QSB__GUARD_TASKS = 64,    /* callers whose folders in /proc are kept open */
+	QSB__GUARD_KEPT = 192,    /* descriptors of one call: 40 links need some 120 */
+	QSB__GUARD_DENIALS = 256, /* waiting to be taken */
+	QSB__GUARD_PATH = PATH_MAX + NAME_MAX + 2
+};
+
+/* Results of a call that are neither a value nor an errno: nobody waits any more; another thread answers; the kernel
+ * goes on (only for umask, which takes no path). */
+enum { QSB__STOP_GONE = -10000, QSB__STOP_LATER = -10001, QSB__STOP_GO_ON = -10002 };
+
+/* A folder of /proc and a pidfd name one task for good: a number used again makes them fail, so they may be kept. */
+struct qsb__task {
+	pid_t id;
+	int folder, pidfd;
+	int umask;        /* -1 = not known */
+	unsigned age;     /* of the umask: guard->umask_age then */
+};
+
+struct qsb__tasks {
+	struct qsb__task at[QSB__GUARD_TASKS];
+};
+
+struct qsb__guard {
+	const struct qsb__plan *plan;
+	struct qsb__names *names;
+	bool stops_reading;
+	struct {
+		dev_t device;
+		ino_t inode;
+	} streams[3];     /* that may be opened again for writing */
+	size_t stream_count;
+
+	int listener, proc_self_fd;
+	char root[PATH_MAX]; /* what the kernel puts before every path of the sandbox, "" = nothing */
+	size_t root_length;
+	qsb__guard_other other;
+	void *context;
+	pthread_mutex_t other_lock;
+
+	/* Renames hold it alone, all other calls share it: between judging a name and acting on it no name changes. */
+	pthread_rwlock_t tree;
+	unsigned umask_age;
+
+	pthread_mutex_t lock; /* of all below */
+	pthread_cond_t ended;
+	unsigned threads, slow_threads, idle;
+	unsigned long received;
+	bool watched;
+	int stop_fd;      /* readable: the watch ends */
+
+	pthread_mutex_t denial_lock;
+	int denial_fd;
+	struct qsb__denial denials[QSB__GUARD_DENIALS];
+	size_t denial_first, denial_count;
+};
+
+/* One call. `root` and what was kept are closed at its end. */
+struct qsb__stop {
+	struct qsb__guard *guard;
+	struct seccomp_notif call;
+	struct qsb__tasks *tasks;
+	int root;
+	int kept[QSB__GUARD_KEPT];
+	size_t kept_count;
+};
+
+/* Where a resolved place lies, and what the rules say of changing it. */
+struct qsb__place {
+	char path[QSB__GUARD_PATH];
+	bool named;                    /* false: it has no name (removed, a pipe) */
+	const struct qsb__step *denied;
+	struct qsb__name_state state;  /* for writing */
+};
+
+/* caller.c: what belongs to the caller. Descriptors are kept with the call; negative results are -errno. */
+int qsb__stop_keep(struct qsb__stop *stop, int fd);
+void qsb__stop_close(struct qsb__stop *stop);
+bool qsb__stop_waits(const struct qsb__stop *stop);
+struct qsb__task *qsb__stop_task(struct qsb__stop *stop, bool fresh);
+void qsb__tasks_clear(struct qsb__tasks *tasks);
+int qsb__stop_open(struct qsb__stop *stop, const char *name, int flags); /* below /proc/TID */
+int qsb__stop_descriptor(struct qsb__stop *stop, int number);
+int qsb__stop_status(struct qsb__stop *stop, char *text, size_t size);
+unsigned long long qsb__status_number(const char *status, const char *key, int base);
+int qsb__status_last(const char *status, const char *key); /* as seen from the innermost namespace */
+bool qsb__stop_take_umask(struct qsb__stop *stop);         /* this thread's own becomes the caller's */
+bool qsb__stop_is_out_of_descriptors(struct qsb__stop *stop);
+int qsb__stop_copy(struct qsb__stop *stop, uint64_t from, void *to, size_t size);
+int qsb__stop_text(struct qsb__stop *stop, uint64_t from, char *to, size_t size, int too_long);
+int qsb__stop_path(struct qsb__stop *stop, uint64_t from, char *to, bool empty_allowed);
+
+/* resolve.c: paths, as the caller would resolve them. */
+int qsb__resolve_root(struct qsb__stop *stop);
+int qsb__resolve_start(struct qsb__stop *stop, int folder, const char *path);
+int qsb__resolve(struct qsb__stop *stop, int start, const char *path, bool follow, bool folder);
+/* The folder that holds the last component; *last points into `path` and keeps its trailing slashes. */
+int qsb__resolve_parent(struct qsb__stop *stop, int start, char *path, const char **last);
+/* What a path leads to; `folder` itself for an empty path. */
+int qsb__resolve_object(struct qsb__stop *stop, int folder, uint64_t path, bool follow, bool empty_allowed);
+int qsb__resolve_open(int folder, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve);
+bool qsb__resolve_is_proc(int fd);
+bool qsb__resolve_is_dots(const char *last);
+const char *qsb__resolve_bare(const char *last, char *name); /* without slashes; `name` holds NAME_MAX + 1 bytes */
+
+/* judge.c: verdicts. 0 = go on, else the errno to answer. */
+int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place);
+int qsb__judge_new(struct qsb__stop *stop, int folder, const char *last, bool is_link, struct qsb__place *place);
+int qsb__judge_object(struct qsb__stop *stop, int object, const char *operation, struct qsb__place *place);
+/* May it be read? Cheap where no rule denies reading. */
+int qsb__judge_reading(struct qsb__stop *stop, const struct qsb__place *place);
+int qsb__judge_refuse(struct qsb__stop *stop, const char *operation, const struct qsb__place *place);
+bool qsb__judge_holds(const struct qsb__guard *guard, int folder, const struct qsb__name_state *now,
+                      const struct qsb__name_state *before);
+/* What Landlock would refuse the caller is refused here, since Landlock does not see who the guard acts for. A file, or
+ * the folder of one to be made; `special`: not a plain file or folder, so that a read-only mount does not stop it. */
+int qsb__judge_fence(const struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special);
+
+/* denials.c */
+void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step);
+
+/* The calls. Each returns a value, -errno or QSB__STOP_*. */
+struct qsb__open_call {
+	int folder;
+	uint64_t path;
+	int flags;
+	mode_t mode;
+};
+
+long qsb__call_open(struct qsb__stop *stop, const struct qsb__open_call *call);          /* open.c */
+long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode); /* names.c */
+long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode, dev_t device);
+long qsb__call_symlink(struct qsb__stop *stop, uint64_t text, int folder, uint64_t path);
+long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int flags);
+
+struct qsb__two_paths {
+	int from_folder;
+	uint64_t from;
+	int to_folder;
+	uint64_t to;
+	unsigned flags;
+};
+
+long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call);        /* rename.c */
+long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call);          /* names.c */
+long qsb__call_bind(struct qsb__stop *stop, int socket, uint64_t address, uint64_t length); /* bind.c */
+
+/* attributes.c: changes of what exists. */
+struct qsb__change {
+	enum { QSB__CHANGE_MODE, QSB__CHANGE_OWNER, QSB__CHANGE_TIMES, QSB__CHANGE_SIZE, QSB__CHANGE_SET, QSB__CHANGE_UNSET } what;
+	int folder;      /* or, with `own`, the caller's descriptor of the file itself */
+	uint64_t path;
+	bool follow, empty, own;
+	uint64_t x, y, z;
+	int flags;
+	enum { QSB__TIMES_SPEC, QSB__TIMES_VAL, QSB__TIMES_BUF } form;
+};
+
+long qsb__call_change(struct qsb__stop *stop, struct qsb__change *change);
+
+/* slow.c: calls that may wait long get a thread of their own, hold no lock, and notice a caller that is gone. */
+long qsb__slow_open(struct qsb__stop *stop, int object, int flags);
+long qsb__slow_truncate(struct qsb__stop *stop, int object, off_t size);
+
+/* serve.c */
+void qsb__guard_answer(const struct qsb__guard *guard, uint64_t id, long result);
+/* Hands an open file over, and closes it here. */
+void qsb__guard_hand_over(const struct qsb__guard *guard, uint64_t id, int fd, int flags);
+/* All signals stay the supervisor's; no right of a root user's supervisor is used on behalf of the command. */
+bool qsb__guard_thread_begin(void);
+
+/* calls.c: which function makes which call. False: the guard has no part in it. */
+bool qsb__guard_perform(struct qsb__stop *stop, long *result);
+bool qsb__guard_is_open(int number);
+bool qsb__guard_moves_names(int number);
+int qsb__guard_open_flags(const struct seccomp_notif *call);
+
+#endif

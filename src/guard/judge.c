@@ -1,0 +1,206 @@
+/* What the rules say of a resolved place, by the name that the kernel has for it. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "core/cleanup.h"
+#include "guard/internal.h"
+
+enum { LOOK_AT_MOST = 50000, DEEPEST = 128 };
+
+static const char removed[] = " (deleted)";
+
+/* The kernel's name for what a descriptor refers to, in the mounts that it belongs to. Length, or -errno. */
+static ssize_t real_name(const struct qsb__guard *guard, int fd, char *path)
+{
+	char number[16];
+	ssize_t length;
+
+	snprintf(number, sizeof(number), "%d", fd);
+	length = readlinkat(guard->proc_self_fd, number, path, PATH_MAX);
+	if (length < 0)
+		return -errno;
+	if (length == PATH_MAX)
+		return -ENAMETOOLONG; /* nobody can say what it is called: refused */
+	path[length] = '\0';
+	if (guard->root_length && strncmp(path, guard->root, guard->root_length) == 0 &&
+	    (path[guard->root_length] == '/' || path[guard->root_length] == '\0')) {
+		length -= (ssize_t)guard->root_length;
+		memmove(path, path + guard->root_length, (size_t)length + 1);
+	}
+	if (length == 0)
+		path[length++] = '/', path[length] = '\0';
+	return length;
+}
+
+static bool is_removed(int fd, const char *path, size_t length)
+{
+	size_t tail = sizeof(removed) - 1;
+	struct stat status;
+
+	return length > tail && memcmp(path + length - tail, removed, tail) == 0 && fstat(fd, &status) == 0 &&
+	       status.st_nlink == 0;
+}
+
+int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place)
+{
+	const struct qsb__guard *guard = stop->guard;
+	ssize_t length = real_name(guard, fd, place->path);
+
+	place->named = false;
+	place->denied = NULL;
+	place->state.begins = place->state.writable = place->state.scratch = false;
+	if (length < 0)
+		return (int)length;
+	/* A pipe, a socket, a memory file, what was removed: the rules are about names. */
+	if (place->path[0] != '/' || is_removed(fd, place->path, (size_t)length))
+		return 0;
+	if (last && !qsb__resolve_is_dots(last)) {
+		size_t size = strcspn(last, "/");
+
+		if (size > NAME_MAX)
+			return -ENAMETOOLONG;
+		if (length > 1)
+			place->path[length++] = '/';
+		memcpy(place->path + length, last, size);
+		place->path[(size_t)length + size] = '\0';
+	}
+	place->named = true;
+	place->denied = qsb__names_judge(guard->names, place->path, QSB__ACCESS_WRITE, &place->state);
+	return 0;
+}
+
+int qsb__judge_refuse(struct qsb__stop *stop, const char *operation, const struct qsb__place *place)
+{
+	qsb__guard_deny(stop, operation, place->path, place->denied);
+	return -EACCES;
+}
+
+/* A link may not stand where a denied path begins: what lies below it would have another real name. Where the kernel
+ * would fail anyway, its own errno says more: mkdir -p counts on it. */
+int qsb__judge_new(struct qsb__stop *stop, int folder, const char *last, bool is_link, struct qsb__place *place)
+{
+	char name[NAME_MAX + 1];
+	struct stat status;
+	int code = qsb__judge_place(stop, folder, last, place);
+
+	if (code != 0 || !place->named || qsb__resolve_is_dots(last))
+		return code;
+	if (place->denied || (is_link && place->state.begins)) {
+		if (fstatat(folder, qsb__resolve_bare(last, name), &status, AT_SYMLINK_NOFOLLOW) == 0)
+			return -EEXIST;
+		return qsb__judge_refuse(stop, "create", place);
+	}
+	return qsb__judge_fence(stop, folder, place, NULL);
+}
+
+int qsb__judge_object(struct qsb__stop *stop, int object, const char *operation, struct qsb__place *place)
+{
+	int code = qsb__judge_place(stop, object, NULL, place);
+
+	return code == 0 && place->denied ? qsb__judge_refuse(stop, operation, place) : code;
+}
+
+int qsb__judge_reading(struct qsb__stop *stop, const struct qsb__place *place)
+{
+	const struct qsb__guard *guard = stop->guard;
+	struct qsb__name_state state;
+	const struct qsb__step *step;
+
+	/* Whatever denies reading denies writing. */
+	if (!guard->stops_reading || !place->named || !place->denied)
+		return 0;
+	step = qsb__names_judge(guard->names, place->path, QSB__ACCESS_READ, &state);
+	if (!step)
+		return 0;
+	qsb__guard_deny(stop, "read", place->path, step);
+	return -EACCES;
+}
+
+static bool is_stream(const struct qsb__guard *guard, const struct stat *status)
+{
+	for (size_t i = 0; i < guard->stream_count; i++)
+		if (guard->streams[i].device == status->st_dev && guard->streams[i].inode == status->st_ino)
+			return true;
+	return false;
+}
+
+int qsb__judge_fence(const struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special)
+{
+	struct statvfs mount;
+	struct stat status;
+
+	if (!place->named || place->state.writable)
+		return 0;
+	/* A read-only mount answers by itself, in its own words. Another one was handed in from outside. */
+	if (!special && fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY))
+		return 0;
+	if (special ? is_stream(stop->guard, special) : fstat(fd, &status) == 0 && is_stream(stop->guard, &status))
+		return 0;
+	return -EACCES;
+}
+
+struct search {
+	const struct qsb__guard *guard;
+	unsigned left, depth; /* entries to look at; folders above the present one */
+};
+
+static bool holds(struct search *search, int folder, const struct qsb__name_state *state);
+
+/* Would the entry be denied, or does it hold one that would? */
+static bool holds_entry(struct search *search, int folder, const struct dirent *entry,
+                        const struct qsb__name_state *above)
+{
+	const struct qsb__names *names = search->guard->names;
+	struct qsb__name_state state = *above;
+	QSB_CLEANUP_FD int fd = -1;
+
+	if (search->left == 0 || search->depth == DEEPEST)
+		return true;
+	search->left--;
+	qsb__names_enter(names, &state, entry->d_name, strlen(entry->d_name));
+	if (qsb__names_denied(names, &state))
+		return true;
+	if (!qsb__names_hold_below(names, &state) || (entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+		return false;
+	fd = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno != ENOTDIR && errno != ELOOP && errno != ENOENT;
+	return holds(search, fd, &state);
+}
+
+static bool holds(struct search *search, int folder, const struct qsb__name_state *state)
+{
+	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry;
+	bool found = false;
+
+	if (!list) {
+		if (fd >= 0)
+			close(fd);
+		return true; /* nobody can look: refused */
+	}
+	search->depth++;
+	while (!found && (entry = readdir(list)))
+		found = !qsb__resolve_is_dots(entry->d_name) && holds_entry(search, fd, entry, state);
+	search->depth--;
+	closedir(list);
+	return found;
+}
+
+/*
+ * Does the folder hold a name that is denied once it stands at `now`, and was not at `before`? Only the difference of the
+ * two is looked for: what a rule for any depth denies is denied before and after. For ordinary folders the difference
+ * is empty, and nothing is read.
+ */
+bool qsb__judge_holds(const struct qsb__guard *guard, int folder, const struct qsb__name_state *now,
+                      const struct qsb__name_state *before)
+{
+	struct search search = {.guard = guard, .left = LOOK_AT_MOST};
+	struct qsb__name_state difference;
+
+	return qsb__names_difference(guard->names, now, before, &difference) && holds(&search, folder, &difference);
+}

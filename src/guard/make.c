@@ -1,0 +1,158 @@
+/* Making and removing names: mkdir, mknod, symlink, link, unlink, rmdir. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "guard/internal.h"
+
+/* Reads the path and finds the folder of its last component. `path` holds PATH_MAX bytes. */
+static int find_folder(struct qsb__stop *stop, int folder, uint64_t from, char *path, const char **last)
+{
+	int code = qsb__stop_path(stop, from, path, false);
+	int start;
+
+	if (code != 0)
+		return code;
+	start = qsb__resolve_start(stop, folder, path);
+	if (start < 0 && start != AT_FDCWD)
+		return start;
+	return qsb__resolve_parent(stop, start, path, last);
+}
+
+static long outcome(int result)
+{
+	return result < 0 ? -errno : 0;
+}
+
+long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode)
+{
+	struct qsb__place place;
+	char text[PATH_MAX];
+	const char *last;
+	int at = find_folder(stop, folder, path, text, &last);
+	int code;
+
+	if (at < 0)
+		return at;
+	code = qsb__judge_new(stop, at, last, false, &place);
+	if (code != 0)
+		return code;
+	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
+		return QSB__STOP_GONE;
+	return outcome(mkdirat(at, last, mode));
+}
+
+/* Devices and FIFOs: Landlock refuses them in folders of the host, and would not see us. */
+static int judge_kind(int folder, const char *last, mode_t mode, const struct qsb__place *place)
+{
+	char name[NAME_MAX + 1];
+	struct stat status;
+
+	if (S_ISREG(mode) || (mode & S_IFMT) == 0 || S_ISSOCK(mode) || (S_ISFIFO(mode) && place->state.scratch))
+		return 0;
+	if (fstatat(folder, qsb__resolve_bare(last, name), &status, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return S_ISFIFO(mode) ? -EACCES : -EPERM;
+}
+
+long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode, dev_t device)
+{
+	struct qsb__place place;
+	char text[PATH_MAX];
+	const char *last;
+	int at, code;
+
+	if (S_ISDIR(mode))
+		return -EPERM;
+	if (mode & ~(unsigned)(S_IFMT | 07777))
+		mode &= S_IFMT | 07777;
+	at = find_folder(stop, folder, path, text, &last);
+	if (at < 0)
+		return at;
+	code = qsb__judge_new(stop, at, last, false, &place);
+	if (code == 0)
+		code = judge_kind(at, last, mode, &place);
+	if (code != 0)
+		return code;
+	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
+		return QSB__STOP_GONE;
+	return outcome(mknodat(at, last, mode, device));
+}
+
+long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint64_t path)
+{
+	struct qsb__place place;
+	char text[PATH_MAX], link[PATH_MAX];
+	const char *last;
+	int at, code = qsb__stop_path(stop, target, link, false);
+
+	if (code != 0)
+		return code;
+	at = find_folder(stop, folder, path, text, &last);
+	if (at < 0)
+		return at;
+	code = qsb__judge_new(stop, at, last, true, &place);
+	if (code != 0)
+		return code;
+	return qsb__stop_waits(stop) ? outcome(symlinkat(link, at, last)) : QSB__STOP_GONE;
+}
+
+/* A second name would be a way around the first; one that may not be read is not copied that way either. */
+long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
+{
+	int object, at, code;
+	struct qsb__place place;
+	char text[PATH_MAX], path[64];
+	const char *last;
+	struct stat status;
+
+	if (call->flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	object = qsb__resolve_object(stop, call->from_folder, call->from, call->flags & AT_SYMLINK_FOLLOW,
+	                             call->flags & AT_EMPTY_PATH);
+	if (object < 0)
+		return object;
+	at = find_folder(stop, call->to_folder, call->to, text, &last);
+	if (at < 0)
+		return at;
+	if (fstat(object, &status) != 0)
+		return -errno;
+	code = qsb__judge_new(stop, at, last, S_ISLNK(status.st_mode), &place);
+	if (code == 0)
+		code = qsb__judge_object(stop, object, "link", &place);
+	if (code != 0)
+		return code;
+	if (!qsb__stop_waits(stop))
+		return QSB__STOP_GONE;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", object);
+	return outcome(linkat(AT_FDCWD, path, at, last, AT_SYMLINK_FOLLOW));
+}
+
+long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int flags)
+{
+	struct qsb__place place;
+	char text[PATH_MAX], name[NAME_MAX + 1];
+	struct stat status;
+	const char *last;
+	int at, code;
+
+	if (flags & ~AT_REMOVEDIR)
+		return -EINVAL;
+	at = find_folder(stop, folder, path, text, &last);
+	if (at < 0)
+		return at;
+	if (flags && text[strspn(text, "/")] == '\0')
+		return -EBUSY;
+	code = qsb__judge_place(stop, at, last, &place);
+	if (code != 0)
+		return code;
+	if (place.denied && !qsb__resolve_is_dots(last)) {
+		if (fstatat(at, qsb__resolve_bare(last, name), &status, AT_SYMLINK_NOFOLLOW) != 0)
+			return -errno;
+		return qsb__judge_refuse(stop, "remove", &place);
+	}
+	code = qsb__judge_fence(stop, at, &place, NULL);
+	if (code != 0)
+		return code;
+	return qsb__stop_waits(stop) ? outcome(unlinkat(at, last, flags)) : QSB__STOP_GONE;
+}

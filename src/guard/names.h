@@ -1,0 +1,48 @@
+/*
+ * Name rules, compiled: one walk along the components of a path says which rule denies it. Pure: no system call.
+ *
+ * Literal components (folders, names) form a tree; a pattern hangs at the folder where it starts, and is a list of
+ * components of which a bit set says how far it has matched. So two folders whose states are equal protect the same
+ * names below them, and the difference of two states says what a rename from one to the other would change.
+ */
+#ifndef QSB_GUARD_NAMES_H
+#define QSB_GUARD_NAMES_H
+
+#include <stdint.h>
+
+#include "plan/plan.h"
+
+enum { QSB__NAMES_PATTERNS = 256, QSB__NAMES_PARTS = 62 };
+
+struct qsb__names;
+
+struct qsb__name_state {
+	uint32_t place;                    /* in the tree of literal components, 0 = outside it */
+	unsigned access;                   /* what is asked: one QSB__ACCESS_* */
+	uint32_t literal;                  /* 1 + the rule whose literal name is at or above this place, 0 = none */
+	bool begins;                       /* the last component is, by its name, the beginning of a denied path */
+	bool writable, scratch;            /* at or below a writable mount; one that is the sandbox's own */
+	uint64_t reached[QSB__NAMES_PATTERNS]; /* a bit for each component that may come next; the last one: denied */
+};
+
+/* The steps that `holds` picks, and the mounts that overrule them. NULL steps need no rules. 0 or QSB_E_*. */
+int qsb__names_new(struct qsb__names **out, const struct qsb__plan *plan, bool (*holds)(const struct qsb__step *),
+                   struct qsb_error *err);
+void qsb__names_free(struct qsb__names *names);
+
+void qsb__names_start(const struct qsb__names *names, unsigned access, struct qsb__name_state *state);
+void qsb__names_enter(const struct qsb__names *names, struct qsb__name_state *state, const char *name, size_t length);
+/* The rule that denies the place, NULL = none. */
+const struct qsb__step *qsb__names_denied(const struct qsb__names *names, const struct qsb__name_state *state);
+
+/* All components of an absolute path at once. */
+const struct qsb__step *qsb__names_judge(const struct qsb__names *names, const char *path, unsigned access,
+                                         struct qsb__name_state *state);
+
+/* What `state` may deny below its place that `other` does not; false = nothing. `out` may be one of the two. */
+bool qsb__names_difference(const struct qsb__names *names, const struct qsb__name_state *state,
+                           const struct qsb__name_state *other, struct qsb__name_state *out);
+/* Can anything below be denied that is not denied already? */
+bool qsb__names_hold_below(const struct qsb__names *names, const struct qsb__name_state *state);
+
+#endif

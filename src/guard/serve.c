@@ -1,0 +1,278 @@
+/*
+ * The guard's threads. One receives: several that wait are all woken for each call, which costs more than it gives, and
+ * nothing here waits long. Should a call hang all the same (a slow disk, a file server), the watch adds a receiver, and
+ * surplus ones leave.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <linux/capability.h>
+
+#include "core/error.h"
+#include "guard/internal.h"
+
+#ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
+#define SECCOMP_IOCTL_NOTIF_SET_FLAGS _IOW('!', 4, uint64_t) /* Linux 6.6 */
+#endif
+
+enum { THREAD_STACK = 1024 * 1024, THREADS_MAX = 256, BUSY_LOOK_MS = 10, IDLE_LOOK_MS = 100, SYNC_WAKE_UP = 1 };
+
+bool qsb__guard_thread_begin(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
+
+	/* Its own umask and working folder, too. */
+	return syscall(SYS_capset, &header, none) == 0 && unshare(CLONE_FS) == 0;
+}
+
+void qsb__guard_answer(const struct qsb__guard *guard, uint64_t id, long result)
+{
+	struct seccomp_notif_resp response = {.id = id};
+
+	if (result == QSB__STOP_GO_ON)
+		response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	else if (result < 0)
+		response.error = (int)result;
+	else
+		response.val = result;
+	/* ENOENT: the caller is gone. Nobody waits for an answer then. */
+	if (ioctl(guard->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) != 0)
+		return;
+}
+
+/*
+ * In one step the caller runs on before our own reference is gone: a program that it writes, closes and executes would
+ * be busy. So a file open for writing goes over in two.
+ */
+void qsb__guard_hand_over(const struct qsb__guard *guard, uint64_t id, int fd, int flags)
+{
+	bool at_once = (flags & O_ACCMODE) == O_RDONLY;
+	struct seccomp_notif_addfd added = {
+		.id = id,
+		.srcfd = (unsigned)fd,
+		.newfd_flags = (unsigned)(flags & O_CLOEXEC),
+		.flags = at_once ? SECCOMP_ADDFD_FLAG_SEND : 0,
+	};
+	int number = ioctl(guard->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &added);
+	int error = errno;
+
+	close(fd);
+	if (number < 0 && error != ENOENT)
+		qsb__guard_answer(guard, id, -error);
+	else if (number >= 0 && !at_once)
+		qsb__guard_answer(guard, id, number);
+}
+
+static void serve(struct qsb__stop *stop)
+{
+	struct qsb__guard *guard = stop->guard;
+	int number = stop->call.data.nr;
+	bool ours;
+	long result = -EPERM;
+
+	if (qsb__guard_moves_names(number))
+		pthread_rwlock_wrlock(&guard->tree);
+	else
+		pthread_rwlock_rdlock(&guard->tree);
+	ours = qsb__guard_perform(stop, &result);
+	pthread_rwlock_unlock(&guard->tree);
+	/* Before the answer: a copy of the caller's own descriptor would keep a file busy, or a lock held. */
+	qsb__stop_close(stop);
+	if (!ours) {
+		pthread_mutex_lock(&guard->other_lock);
+		guard->other(guard->context, &stop->call);
+		pthread_mutex_unlock(&guard->other_lock);
+	} else if (result >= 0 && qsb__guard_is_open(number)) {
+		qsb__guard_hand_over(guard, stop->call.id, (int)result, qsb__guard_open_flags(&stop->call));
+	} else if (result != QSB__STOP_GONE && result != QSB__STOP_LATER) {
+		qsb__guard_answer(guard, stop->call.id, result);
+	}
+}
+
+/* Is this thread to receive the next call? */
+static bool take_turn(struct qsb__guard *guard)
+{
+	bool mine;
+
+	pthread_mutex_lock(&guard->lock);
+	mine = guard->idle == 0;
+	guard->idle += mine;
+	pthread_mutex_unlock(&guard->lock);
+	return mine;
+}
+
+static void end_turn(struct qsb__guard *guard)
+{
+	pthread_mutex_lock(&guard->lock);
+	guard->idle--;
+	guard->received++;
+	pthread_mutex_unlock(&guard->lock);
+}
+
+/* 1 = a call, 0 = nothing, -1 = every process of the sandbox is gone. */
+static int receive(struct qsb__stop *stop)
+{
+	struct pollfd waiting = {.fd = stop->guard->listener, .events = POLLIN};
+
+	memset(&stop->call, 0, sizeof(stop->call));
+	if (poll(&waiting, 1, -1) < 0)
+		return 0;
+	if (!(waiting.revents & POLLIN))
+		return waiting.revents & (POLLHUP | POLLERR | POLLNVAL) ? -1 : 0;
+	return ioctl(stop->guard->listener, SECCOMP_IOCTL_NOTIF_RECV, &stop->call) == 0;
+}
+
+static void leave(struct qsb__guard *guard)
+{
+	pthread_mutex_lock(&guard->lock);
+	guard->threads--;
+	pthread_cond_broadcast(&guard->ended);
+	pthread_mutex_unlock(&guard->lock);
+}
+
+static void *receiver(void *argument)
+{
+	struct qsb__guard *guard = argument;
+	struct qsb__stop stop = {.guard = guard, .root = -1};
+	int got = 0;
+
+	stop.tasks = calloc(1, sizeof(*stop.tasks));
+	if (stop.tasks && qsb__guard_thread_begin()) {
+		while (got >= 0 && take_turn(guard)) {
+			got = receive(&stop);
+			end_turn(guard);
+			if (got > 0)
+				serve(&stop);
+		}
+		qsb__tasks_clear(stop.tasks);
+	}
+	free(stop.tasks);
+	leave(guard);
+	return NULL;
+}
+
+static int start_thread(struct qsb__guard *guard, void *(*run)(void *))
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, THREAD_STACK);
+	/* The supervisor's signals stay its main thread's; SIGXFSZ and SIGPIPE become errors. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	pthread_mutex_lock(&guard->lock);
+	guard->threads++;
+	pthread_mutex_unlock(&guard->lock);
+	error = pthread_create(&thread, &attributes, run, guard);
+	if (error != 0)
+		leave(guard);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return error;
+}
+
+static void *watch(void *argument)
+{
+	struct qsb__guard *guard = argument;
+	struct pollfd end = {.fd = guard->stop_fd, .events = POLLIN};
+	unsigned long seen = 0;
+	bool busy = false;
+
+	while (poll(&end, 1, busy ? BUSY_LOOK_MS : IDLE_LOOK_MS) <= 0) {
+		bool stuck;
+
+		pthread_mutex_lock(&guard->lock);
+		stuck = guard->idle == 0 && busy && guard->received == seen && guard->threads < THREADS_MAX;
+		busy = guard->idle == 0;
+		seen = guard->received;
+		pthread_mutex_unlock(&guard->lock);
+		/* Without another thread the calls wait longer, and nothing else. */
+		if (stuck && start_thread(guard, receiver) != 0)
+			busy = false;
+	}
+	leave(guard);
+	return NULL;
+}
+
+/* The sandbox's paths may have something before them when its root is a mount within its namespace: what stands before
+ * the "/proc" of its own /proc. */
+static int find_root(struct qsb__guard *guard, int proc)
+{
+	static const char name[] = "/proc";
+	char number[16];
+	ssize_t length;
+
+	snprintf(number, sizeof(number), "%d", proc);
+	length = readlinkat(guard->proc_self_fd, number, guard->root, sizeof(guard->root) - 1);
+	if (length < 0)
+		return -errno;
+	guard->root[length] = '\0';
+	if ((size_t)length < sizeof(name) - 1 || strcmp(guard->root + length - (sizeof(name) - 1), name) != 0)
+		return -ENOENT;
+	guard->root_length = (size_t)length - (sizeof(name) - 1);
+	guard->root[guard->root_length] = '\0';
+	return 0;
+}
+
+int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guard_other other, void *context,
+                     struct qsb_error *err)
+{
+	struct rlimit limit;
+	int code;
+
+	guard->listener = listener;
+	guard->other = other;
+	guard->context = context;
+	code = find_root(guard, proc);
+	if (code != 0)
+		return qsb__fail_os(err, -code, "guard", "cannot see the sandbox's root");
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+	/* An answer then wakes the caller on this processor. Older kernels do without. */
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) != 0)
+		errno = 0;
+	code = start_thread(guard, receiver);
+	if (code == 0)
+		code = start_thread(guard, watch);
+	return code == 0 ? 0 : qsb__fail_os(err, code, "guard", "cannot start a thread");
+}
+
+void qsb__guard_free(struct qsb__guard *guard)
+{
+	uint64_t one = 1;
+
+	if (!guard)
+		return;
+	if (guard->stop_fd >= 0 && write(guard->stop_fd, &one, sizeof(one)) == sizeof(one)) {
+		pthread_mutex_lock(&guard->lock);
+		while (guard->threads > 0 || guard->slow_threads > 0)
+			pthread_cond_wait(&guard->ended, &guard->lock);
+		pthread_mutex_unlock(&guard->lock);
+	}
+	for (int i = 0; i < 3; i++) {
+		int fd = (int[]){guard->stop_fd, guard->denial_fd, guard->proc_self_fd}[i];
+
+		if (fd >= 0)
+			close(fd);
+	}
+	qsb__names_free(guard->names);
+	pthread_rwlock_destroy(&guard->tree);
+	pthread_mutex_destroy(&guard->lock);
+	pthread_mutex_destroy(&guard->other_lock);
+	pthread_mutex_destroy(&guard->denial_lock);
+	pthread_cond_destroy(&guard->ended);
+	free(guard);
+}

@@ -1,0 +1,185 @@
+/*
+ * Calls that may wait long: a FIFO without its other end, a lease to be broken. A thread of their own makes them, woken
+ * now and then to see whether the caller still waits, or has a signal to handle.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "guard/internal.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+enum { SLOW_MAX = 256, SLOW_STACK = 128 * 1024, LOOK_EVERY_NS = 20 * 1000 * 1000, RESTART_CALL = 512 /* ERESTARTSYS */ };
+
+struct slow {
+	struct qsb__guard *guard;
+	struct seccomp_notif call;
+	int object, flags;
+	off_t size; /* of a truncate, else -1 */
+};
+
+static void wake_up(int number)
+{
+}
+
+static int wake_signal(void)
+{
+	return SIGRTMIN + 7;
+}
+
+/* A caller that was told to wait does not see its signals: it must get back to handle them. */
+static bool has_signal(const struct slow *slow)
+{
+	struct qsb__tasks tasks = {0};
+	struct qsb__stop stop = {.guard = slow->guard, .call = slow->call, .tasks = &tasks, .root = -1};
+	char text[4096];
+	bool waits = false;
+
+	if (qsb__stop_status(&stop, text, sizeof(text)) == 0)
+		waits = ((qsb__status_number(text, "SigPnd:", 16) | qsb__status_number(text, "ShdPnd:", 16)) &
+		         ~qsb__status_number(text, "SigBlk:", 16)) != 0;
+	qsb__stop_close(&stop);
+	qsb__tasks_clear(&tasks);
+	return waits;
+}
+
+static int try_open(const struct slow *slow)
+{
+	char path[64];
+	int flags = slow->size >= 0 ? O_WRONLY : slow->flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", slow->object);
+	return open(path, flags | O_CLOEXEC | O_NOCTTY);
+}
+
+static void finish(const struct slow *slow, int fd)
+{
+	if (slow->size < 0) {
+		qsb__guard_hand_over(slow->guard, slow->call.id, fd, slow->flags);
+		return;
+	}
+	qsb__guard_answer(slow->guard, slow->call.id, ftruncate(fd, slow->size) == 0 ? 0 : -errno);
+	close(fd);
+}
+
+static void wait_for(const struct slow *slow)
+{
+	struct qsb__stop stop = {.guard = slow->guard, .call = slow->call, .root = -1};
+
+	for (;;) {
+		int fd = try_open(slow);
+
+		if (fd >= 0) {
+			finish(slow, fd);
+			return;
+		}
+		if (errno != EINTR) {
+			qsb__guard_answer(slow->guard, slow->call.id, -errno);
+			return;
+		}
+		if (!qsb__stop_waits(&stop))
+			return;
+		if (has_signal(slow)) {
+			qsb__guard_answer(slow->guard, slow->call.id, -RESTART_CALL);
+			return;
+		}
+	}
+}
+
+static bool start_waking(timer_t *timer)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = wake_signal()};
+	const struct itimerspec every = {{0, LOOK_EVERY_NS}, {0, LOOK_EVERY_NS}};
+	sigset_t set;
+
+	event.sigev_notify_thread_id = gettid();
+	sigemptyset(&set);
+	sigaddset(&set, wake_signal());
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	return timer_create(CLOCK_MONOTONIC, &event, timer) == 0 && timer_settime(*timer, 0, &every, NULL) == 0;
+}
+
+static void *slow_main(void *argument)
+{
+	struct slow *slow = argument;
+	struct qsb__guard *guard = slow->guard;
+	timer_t timer;
+
+	if (!qsb__guard_thread_begin() || !start_waking(&timer)) {
+		qsb__guard_answer(guard, slow->call.id, -EAGAIN);
+	} else {
+		wait_for(slow);
+		timer_delete(timer);
+	}
+	close(slow->object);
+	free(slow);
+	pthread_mutex_lock(&guard->lock);
+	guard->slow_threads--;
+	pthread_cond_broadcast(&guard->ended);
+	pthread_mutex_unlock(&guard->lock);
+	return NULL;
+}
+
+static bool take_place(struct qsb__guard *guard)
+{
+	const struct sigaction action = {.sa_handler = wake_up};
+	bool room;
+
+	pthread_mutex_lock(&guard->lock);
+	room = guard->slow_threads < SLOW_MAX;
+	guard->slow_threads += room;
+	pthread_mutex_unlock(&guard->lock);
+	return room && sigaction(wake_signal(), &action, NULL) == 0;
+}
+
+static bool start_thread(struct slow *slow)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	bool started;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, SLOW_STACK);
+	started = pthread_create(&thread, &attributes, slow_main, slow) == 0;
+	pthread_attr_destroy(&attributes);
+	return started;
+}
+
+static long begin(struct qsb__stop *stop, int object, int flags, off_t size)
+{
+	struct qsb__guard *guard = stop->guard;
+	struct slow *slow;
+
+	if (!take_place(guard))
+		return -ENFILE;
+	slow = malloc(sizeof(*slow));
+	if (slow) {
+		*slow = (struct slow){guard, stop->call, fcntl(object, F_DUPFD_CLOEXEC, 0), flags, size};
+		if (slow->object >= 0 && start_thread(slow))
+			return QSB__STOP_LATER;
+		if (slow->object >= 0)
+			close(slow->object);
+		free(slow);
+	}
+	pthread_mutex_lock(&guard->lock);
+	guard->slow_threads--;
+	pthread_mutex_unlock(&guard->lock);
+	return -EAGAIN;
+}
+
+long qsb__slow_open(struct qsb__stop *stop, int object, int flags)
+{
+	return begin(stop, object, flags, -1);
+}
+
+long qsb__slow_truncate(struct qsb__stop *stop, int object, off_t size)
+{
+	return begin(stop, object, 0, size);
+}
