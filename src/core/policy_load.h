@@ -10,7 +10,8 @@ void qsb__policy_free(struct qsb_policy *policy);
 
 /*
  * One value as the command line gives it: "2g", "none", "off", "true". A list gets one entry added. `--env NAME` (the
- * row /environment/set without '=') adds the name to /environment/pass.
+ * row /environment/set without '=') adds the name to /environment/pass. /extends is remembered only, as with
+ * qsb__policy_merge_json.
  *   QSB_E_INVALID, QSB_E_RANGE  the message shows the accepted forms
  */
 int qsb__policy_set_text(struct qsb_policy *policy, const struct qsb__row *row, const char *text, enum qsb__layer layer,
