@@ -30,6 +30,11 @@ static int clone_one(struct qsb__devices *devices, int dev, const char *name, st
 	/* A plain file where a device should be would be a writable file of the host. */
 	if (!S_ISCHR(status.st_mode) && !S_ISDIR(status.st_mode))
 		return qsb__fail(err, QSB_E_UNSUPPORTED, "mounts", "/dev/%s is not a device on this host", name);
+	/* It is the host's own inode: uid 0 could change its mode for everybody. A device is written all the same. */
+	code = qsb__tree_attributes(devices->fd[devices->count], MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+	                            true);
+	if (code != 0)
+		return qsb__fail_os(err, -code, "mounts", "cannot make /dev/%s read-only", name);
 	devices->name[devices->count] = name;
 	devices->is_dir[devices->count++] = S_ISDIR(status.st_mode);
 	return 0;
