@@ -134,9 +134,8 @@ QSB_API int qsb_plan_explain_path_json(const struct qsb_plan *plan, const char *
 
 /*
  * What the policy says of a host, "example.com", "10.0.0.1" or either with ":port", as JSON:
- * {"host", "allowed": bool, "rule", "fix"}. Nothing is looked up. The caller frees *out with qsb_string_free.
- *   QSB_E_INVALID      it is no host
- *   QSB_E_UNSUPPORTED  the policy's network is "filtered", which this version cannot enforce
+ * {"host", "port", "allowed": bool, "rule", "fix"}. Nothing is looked up. The caller frees *out with qsb_string_free.
+ *   QSB_E_INVALID  it is no host
  */
 QSB_API int qsb_plan_explain_host_json(const struct qsb_plan *plan, const char *host, char **out,
                                        struct qsb_error *err);

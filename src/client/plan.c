@@ -8,7 +8,6 @@
 
 #include "client/facts.h"
 #include "core/cleanup.h"
-#include "core/domain.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "plan/plan.h"
@@ -96,19 +95,14 @@ int qsb_plan_explain_path_json(const struct qsb_plan *plan, const char *path, ch
 int qsb_plan_explain_host_json(const struct qsb_plan *plan, const char *host, char **out, struct qsb_error *err)
 {
 	QSB__CLEANUP_JSON json_t *value = NULL;
-	char canonical[QSB__DOMAIN_MAX], why[300];
-	bool allowed = plan->plan->network == QSB__NETWORK_HOST;
+	struct qsb__host_verdict verdict;
+	int rc = qsb__plan_explain_host(plan->plan, host, &verdict, err);
 
 	*out = NULL;
-	if (qsb__domain_canonical(host, canonical, why, sizeof(why)))
-		return qsb__fail(err, QSB_E_INVALID, "host", "%s", why);
-	/* Judging a name by the domain rules is the filter's business: a second opinion here could differ. */
-	if (plan->plan->network == QSB__NETWORK_FILTERED)
-		return qsb__fail(err, QSB_E_UNSUPPORTED, "host",
-				 "this version does not filter the network: \"filtered\" "
-				 "cannot be enforced, and nothing runs under it");
-	value = json_pack("{s:s, s:b, s:s, s:s}", "host", canonical, "allowed", allowed, "rule", "/network/mode", "fix",
-			  allowed ? "" : "--network host");
+	if (rc)
+		return rc;
+	value = json_pack("{s:s, s:i, s:b, s:s, s:s}", "host", verdict.host, "port", (int)verdict.port, "allowed",
+			  verdict.allowed, "rule", verdict.rule, "fix", verdict.fix);
 	return give(out, value, err);
 }
 

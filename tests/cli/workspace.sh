@@ -41,3 +41,8 @@ mkdir "$scratch/gone"
 got=$(cd "$scratch/gone" && rmdir "$scratch/gone" && status qs run -- true)
 is 'a current folder that was removed is a failure' 125 "$got"
 matches 'that says so' '^qiming-sandbox: .*folder' "$(cat "$scratch/err")"
+# The scratch folder is below /tmp, which is the sandbox's own.
+echo there >"$ws/seen"
+is 'a workspace in /tmp that may only be read is seen' there "$(qs run --preset read-only -- cat seen 2>&1)"
+is 'and not written' 1 "$(status qs run --preset read-only -- touch seen)"
+is 'its neighbours are not seen' no "$(touch "$scratch/neighbour"; qs run --preset read-only -- sh -c "[ -e '$scratch/neighbour' ] || echo no")"
