@@ -101,6 +101,10 @@ static bool match_part(struct part pattern, struct part text, bool fold)
 {
 	struct part retry_pattern = {NULL, NULL}, retry_text = {NULL, NULL};
 
+	/* Most files end otherwise than the pattern: "*.pem" is decided by its last byte. */
+	if (pattern.at < pattern.end && text.at < text.end && !strchr("*?]", pattern.end[-1]) &&
+	    lower((unsigned char)pattern.end[-1], fold) != lower((unsigned char)text.end[-1], fold))
+		return false;
 	while (text.at < text.end || pattern.at < pattern.end) {
 		size_t eaten, size = 0;
 
@@ -129,13 +133,17 @@ static bool match_part(struct part pattern, struct part text, bool fold)
 /* The next component of the path at *rest; false at its end. Empty components are passed over. */
 static bool next_part(const char **rest, struct part *part)
 {
-	const char *at = *rest + strspn(*rest, "/");
-	size_t size = strcspn(at, "/");
+	const char *at = *rest, *end;
 
+	/* Loops, not strspn and strcspn: these prepare tables for each call, which costs more than the few bytes here. */
+	while (*at == '/')
+		at++;
+	for (end = at; *end && *end != '/'; end++)
+		;
 	part->at = at;
-	part->end = at + size;
-	*rest = at + size;
-	return size > 0;
+	part->end = end;
+	*rest = end;
+	return end > at;
 }
 
 static bool is_any_depth(const struct part *part)
