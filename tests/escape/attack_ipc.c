@@ -71,7 +71,8 @@ static int unix_send(int argc, char **argv)
 	socklen_t length = set_address(&address, argc > 2 ? argv[2] : "");
 	char word[] = "pwned";
 	struct iovec data = {word, 5};
-	struct mmsghdr message = {.msg_hdr = {.msg_name = &address, .msg_namelen = length, .msg_iov = &data, .msg_iovlen = 1}};
+	struct mmsghdr message = {
+		.msg_hdr = {.msg_name = &address, .msg_namelen = length, .msg_iov = &data, .msg_iovlen = 1}};
 	int pair[2] = {-1, -1};
 	const char *how = argv[1];
 
@@ -256,7 +257,8 @@ static int keyring(int argc, char **argv)
 	if (strcmp(call, "add_key") == 0)
 		return attack_verdict(call, added);
 	if (strcmp(call, "keyctl") == 0)
-		return attack_verdict(call, syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_SESSION_KEYRING, 1, 0, 0));
+		return attack_verdict(
+			call, syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_SESSION_KEYRING, 1, 0, 0));
 	if (strcmp(call, "keyctl-read") == 0)
 		return attack_verdict(call, syscall(SYS_keyctl, KEYCTL_DESCRIBE, KEY_SPEC_USER_KEYRING, NULL, 0, 0));
 	result = syscall(SYS_request_key, "user", "qsb-escape-test", NULL, KEY_SPEC_PROCESS_KEYRING);
@@ -269,8 +271,8 @@ static int make_socket(int argc, char **argv)
 {
 	if (argc < 4)
 		return attack_broken("arguments");
-	return attack_verdict("socket", syscall(SYS_socket, attack_number(argv[1]), attack_number(argv[2]),
-	                                        attack_number(argv[3])));
+	return attack_verdict(
+		"socket", syscall(SYS_socket, attack_number(argv[1]), attack_number(argv[2]), attack_number(argv[3])));
 }
 
 static int make_socket_pair(int argc, char **argv)
@@ -280,7 +282,7 @@ static int make_socket_pair(int argc, char **argv)
 	if (argc < 4)
 		return attack_broken("arguments");
 	return attack_verdict("socketpair", syscall(SYS_socketpair, attack_number(argv[1]), attack_number(argv[2]),
-	                                            attack_number(argv[3]), pair));
+						    attack_number(argv[3]), pair));
 }
 
 /* socket-sweep: tries every address family, type and the usual protocols, prints what can be made. */

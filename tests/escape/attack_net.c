@@ -81,7 +81,8 @@ static int net_connect(int argc, char **argv)
 		struct sockaddr_storage peer;
 		socklen_t length = sizeof(peer);
 
-		if (sendto(fd, "pwned", 5, MSG_FASTOPEN | MSG_NOSIGNAL, (struct sockaddr *)&target.address, target.length) < 0 &&
+		if (sendto(fd, "pwned", 5, MSG_FASTOPEN | MSG_NOSIGNAL, (struct sockaddr *)&target.address,
+			   target.length) < 0 &&
 		    errno != EINPROGRESS)
 			return attack_verdict("sendto", -1);
 		poll(&waiting, 1, 3000);
@@ -102,8 +103,9 @@ static int net_send(int argc, char **argv)
 	const char *how = argv[1];
 	char word[] = "pwned";
 	struct iovec data = {word, 5};
-	struct mmsghdr message = {.msg_hdr = {.msg_name = &target.address, .msg_namelen = target.length, .msg_iov = &data,
-	                                      .msg_iovlen = 1}};
+	struct mmsghdr message = {
+		.msg_hdr = {
+			.msg_name = &target.address, .msg_namelen = target.length, .msg_iov = &data, .msg_iovlen = 1}};
 	int fd = socket(target.family, SOCK_DGRAM | SOCK_CLOEXEC, strcmp(how, "lite") == 0 ? IPPROTO_UDPLITE : 0);
 
 	if (fd < 0)
@@ -163,7 +165,8 @@ static int raw_ip(int argc, char **argv)
 		char word[6];
 	} __attribute__((packed)) packet = {
 		.ip = {.version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_UDP},
-		.source = htons(4711), .word = "pwned",
+		.source = htons(4711),
+		.word = "pwned",
 	};
 	int fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
 
@@ -174,7 +177,8 @@ static int raw_ip(int argc, char **argv)
 	packet.port = ((struct sockaddr_in *)&target.address)->sin_port;
 	packet.length = htons(8 + 6);
 	packet.ip.tot_len = htons(sizeof(packet));
-	return attack_verdict("sendto", sendto(fd, &packet, sizeof(packet), 0, (struct sockaddr *)&target.address, target.length));
+	return attack_verdict(
+		"sendto", sendto(fd, &packet, sizeof(packet), 0, (struct sockaddr *)&target.address, target.length));
 }
 
 /* listen ADDRESS PORT SECONDS: waits for one connection. Worked = somebody came. */
@@ -200,10 +204,6 @@ static int listen_for_one(int argc, char **argv)
 }
 
 const struct attack attacks_net[] = {
-	{"net-connect", net_connect},
-	{"net-send", net_send},
-	{"ping", ping},
-	{"ip-raw", raw_ip},
-	{"listen", listen_for_one},
-	{NULL, NULL},
+	{"net-connect", net_connect}, {"net-send", net_send},     {"ping", ping},
+	{"ip-raw", raw_ip},           {"listen", listen_for_one}, {NULL, NULL},
 };

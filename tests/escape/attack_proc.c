@@ -252,12 +252,23 @@ static const struct {
 	const char *name;
 	long (*call)(pid_t pid);
 } process_calls[] = {
-	{"ptrace", call_ptrace}, {"process_vm_readv", call_vm_read}, {"pidfd_open", call_pidfd_open},
-	{"pidfd_getfd", call_pidfd_getfd}, {"prlimit", call_prlimit}, {"setpriority", call_setpriority},
-	{"sched_setaffinity", call_affinity}, {"sched_setscheduler", call_scheduler}, {"ioprio_set", call_ioprio},
-	{"kill", call_kill}, {"tgkill", call_tgkill}, {"rt_sigqueueinfo", call_sigqueue},
-	{"pidfd_send_signal", call_pidfd_signal}, {"getpgid", call_getpgid}, {"get_robust_list", call_robust_list},
-	{"migrate_pages", call_migrate}, {"move_pages", call_move_pages},
+	{"ptrace", call_ptrace},
+	{"process_vm_readv", call_vm_read},
+	{"pidfd_open", call_pidfd_open},
+	{"pidfd_getfd", call_pidfd_getfd},
+	{"prlimit", call_prlimit},
+	{"setpriority", call_setpriority},
+	{"sched_setaffinity", call_affinity},
+	{"sched_setscheduler", call_scheduler},
+	{"ioprio_set", call_ioprio},
+	{"kill", call_kill},
+	{"tgkill", call_tgkill},
+	{"rt_sigqueueinfo", call_sigqueue},
+	{"pidfd_send_signal", call_pidfd_signal},
+	{"getpgid", call_getpgid},
+	{"get_robust_list", call_robust_list},
+	{"migrate_pages", call_migrate},
+	{"move_pages", call_move_pages},
 };
 
 /* on-process CALL PID: a call that looks into or changes another process. */
@@ -392,108 +403,12 @@ static int make_daemon(int argc, char **argv)
 	return heart(argc, argv);
 }
 
-/* overwrite-exe PATH…: takes hold of running programs by their /proc/PID/exe and writes to the first that lets it.
- * A running program is "text file busy": an O_PATH descriptor outlives the process, so trying again helps. */
-static int overwrite_program(int argc, char **argv)
-{
-	char path[64];
-	int held[16], count = 0, last = ENOENT;
-
-	for (int i = 1; i < argc && count < 16; i++) {
-		held[count] = open(argv[i], O_PATH | O_CLOEXEC);
-		if (held[count] >= 0)
-			count++;
-		else
-			last = errno;
-	}
-	printf("held %d\n", count);
-	for (int attempt = 0; attempt < 50; attempt++) {
-		for (int i = 0; i < count; i++) {
-			int fd;
-
-			snprintf(path, sizeof(path), "/proc/self/fd/%d", held[i]);
-			fd = open(path, O_WRONLY | O_CLOEXEC);
-			if (fd >= 0)
-				return attack_verdict("write", pwrite(fd, "pwned", 5, 0));
-			last = errno;
-		}
-		pause_ms(20);
-	}
-	errno = last;
-	return attack_verdict("open", -1);
-}
-
-/* ids: prints effective ids and capability sets; worked = there is a capability, or an id that is not EUID. */
-static int show_ids(int argc, char **argv)
-{
-	uid_t expected = (uid_t)attack_number(argc > 1 ? argv[1] : NULL);
-	unsigned long long set, any = 0;
-	char line[256];
-	FILE *status = fopen("/proc/self/status", "re");
-
-	if (!status)
-		return attack_broken("/proc/self/status");
-	printf("euid %u egid %u\n", geteuid(), getegid());
-	while (fgets(line, sizeof(line), status)) {
-		if (sscanf(line, "CapInh: %llx", &set) == 1 || sscanf(line, "CapPrm: %llx", &set) == 1 ||
-		    sscanf(line, "CapEff: %llx", &set) == 1 || sscanf(line, "CapBnd: %llx", &set) == 1 ||
-		    sscanf(line, "CapAmb: %llx", &set) == 1) {
-			printf("%s", line);
-			any |= set;
-		}
-	}
-	fclose(status);
-	errno = EPERM;
-	return attack_verdict("privileges", any || geteuid() != expected ? 0 : -1);
-}
-
-/* raise-limit RESOURCE VALUE: sets soft and hard limit of a resource, by number. */
-static int raise_limit(int argc, char **argv)
-{
-	rlim_t value = attack_number(argc > 2 ? argv[2] : NULL);
-	struct rlimit limit = {value, value};
-
-	return attack_verdict("setrlimit", syscall(SYS_setrlimit, attack_number(argv[1]), &limit));
-}
-
-/* raise-prlimit RESOURCE VALUE: the same by prlimit on itself by pid. */
-static int raise_by_prlimit(int argc, char **argv)
-{
-	rlim_t value = attack_number(argc > 2 ? argv[2] : NULL);
-	struct rlimit limit = {value, value};
-
-	return attack_verdict("prlimit", syscall(SYS_prlimit64, getpid(), attack_number(argv[1]), &limit, NULL));
-}
-
-/* arguments …: prints every argument as hexadecimal digits, one a line. */
-static int show_arguments(int argc, char **argv)
-{
-	for (int i = 1; i < argc; i++) {
-		for (const char *at = argv[i]; *at; at++)
-			printf("%02x", (unsigned char)*at);
-		printf("\n");
-	}
-	return ATTACK_WORKED;
-}
-
 const struct attack attacks_proc[] = {
-	{"proc-read", read_any},
-	{"proc-memory", read_memory},
-	{"find-text", find_text},
-	{"on-process", on_process},
-	{"kill-group", kill_group},
-	{"nice-group", nice_group},
-	{"kill-all", kill_all},
-	{"read-fd", read_fd},
-	{"open-below-fd", open_below_fd},
-	{"write-fd", write_fd},
-	{"open-fds", open_descriptors},
-	{"heart", heart},
-	{"daemon", make_daemon},
-	{"overwrite-exe", overwrite_program},
-	{"ids", show_ids},
-	{"raise-limit", raise_limit},
-	{"raise-prlimit", raise_by_prlimit},
-	{"arguments", show_arguments},
-	{NULL, NULL},
+	{"proc-read", read_any},          {"proc-memory", read_memory},
+	{"find-text", find_text},         {"on-process", on_process},
+	{"kill-group", kill_group},       {"nice-group", nice_group},
+	{"kill-all", kill_all},           {"read-fd", read_fd},
+	{"open-below-fd", open_below_fd}, {"write-fd", write_fd},
+	{"open-fds", open_descriptors},   {"heart", heart},
+	{"daemon", make_daemon},          {NULL, NULL},
 };

@@ -57,7 +57,8 @@ class Outcome:
         self.err = err.decode('utf-8', 'replace')
 
     def describe(self):
-        text = f'$ {" ".join(repr(word)[:400] for word in self.argv)}\nexit {self.code}{" (hung, ended by the test)" if self.hung else ""}'
+        hung = ' (hung, ended by the test)' if self.hung else ''
+        text = f'$ {" ".join(repr(word)[:400] for word in self.argv)}\nexit {self.code}{hung}'
         for name, stream in (('stdout', self.out), ('stderr', self.err)):
             if stream:
                 text += f'\n{name}: {stream[:2000].rstrip()}'

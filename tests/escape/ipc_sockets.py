@@ -31,7 +31,7 @@ def short_folder(case, name='s'):
     return folder
 
 
-# -- A-ipc-1: abstract --------------------------------------------------------------------------------------------------
+# -- A-ipc-1: abstract -----
 
 def refuse_abstract(kind):
     @row('A-ipc-1', f'an abstract {kind} socket of the host cannot be reached')
@@ -49,7 +49,7 @@ for name_of_type in TYPES:
     refuse_abstract(name_of_type)
 
 
-# -- A-ipc-1: by path ---------------------------------------------------------------------------------------------------
+# -- A-ipc-1: by path -----
 
 def refuse_path(kind):
     @row('A-ipc-1', f'a {kind} socket of the host cannot be reached by its path')
@@ -67,7 +67,7 @@ for name_of_type in TYPES:
     refuse_path(name_of_type)
 
 
-@row('A-ipc-1', 'no way to send a datagram reaches a socket of the host: sendto, sendmsg, sendmmsg, connect, socketpair')
+@row('A-ipc-1', 'no way to send a datagram reaches a socket of the host: sendto, sendmsg, sendmmsg, connect, a pair')
 def datagrams(case):
     path = os.path.join(short_folder(case), 'd')
     server = serve(case, UNIX, 'dgram', path)
@@ -79,7 +79,8 @@ def datagrams(case):
 @row('A-ipc-1', 'a datagram socket inside gets an error, never silence')
 def datagram_error(case):
     for attack in (['socket', '1', '2', '0'], ['socket', '1', '0x80802', '0'], ['socket-pair', '1', '2', '0'],
-                   ['socket', '1', '3', '0'], ['socket', str(1 << 32 | 1), '2', '0'], ['socket', '1', str(1 << 32 | 2), '0']):
+                   ['socket', '1', '3', '0'], ['socket', str(1 << 32 | 1), '2', '0'],
+                   ['socket', '1', str(1 << 32 | 2), '0']):
         case.denied(attack, errors=['EPERM', 'EACCES', 'EAFNOSUPPORT', 'EPROTONOSUPPORT', 'ESOCKTNOSUPPORT'])
 
 
@@ -148,7 +149,7 @@ def race(case):
     case.same(wanted.got, [], 'connections to the socket that is not named')
 
 
-# -- A-ipc-2: well-known services ---------------------------------------------------------------------------------------
+# -- A-ipc-2: well-known services -----
 
 SERVICES = {
     'D-Bus session bus': 'bus', 'systemd user manager': 'systemd/private', 'Wayland': 'wayland-0',
@@ -241,8 +242,8 @@ def dbus(case):
     case.cleanups += [daemon.wait, daemon.kill]
     case.wait_until(lambda: os.path.exists(path) or daemon.poll() is not None, 'the bus starts')
     case.control(daemon.poll() is None, 'no dbus-daemon')
-    ask = ['dbus-send', f'--bus=unix:path={path}', '--print-reply', '--dest=org.freedesktop.DBus', '/org/freedesktop/DBus',
-           'org.freedesktop.DBus.ListNames']
+    ask = ['dbus-send', f'--bus=unix:path={path}', '--print-reply', '--dest=org.freedesktop.DBus',
+           '/org/freedesktop/DBus', 'org.freedesktop.DBus.ListNames']
     outside = case.plain(ask)
     case.control('org.freedesktop.DBus' in outside.out, f'the bus does not answer outside: {outside.describe()}')
     inside = case.inside(ask)

@@ -46,7 +46,7 @@ def python(case, text, *arguments, options=(), patience=60):
 
 
 def work_with_own(kind):
-    @row('W-ipc-1', f'a program\'s own {kind} sockets work: in the workspace, in /tmp, abstract, with passed descriptors')
+    @row('W-ipc-1', f'a program\'s own {kind} sockets work: by path, abstract, with passed descriptors')
     def own(case):
         for place in (case.work, os.path.join(case.work, 'made/later'), f'/tmp/escape-{os.getpid()}'):
             python(case, OWN_SOCKETS, place, kind)
@@ -204,10 +204,19 @@ print("fine")
 ''')
 
 
+XDIST = '''
+import os, pytest
+
+@pytest.mark.parametrize("n", range(20))
+def test_it(n, tmp_path):
+    (tmp_path / "f").write_text(str(n))
+    assert "PYTEST_XDIST_WORKER" in os.environ
+'''
+
+
 @row('W-ipc-2', 'pytest-xdist runs tests on two workers')
 def xdist(case):
-    case.write('test_it.py', 'import os, pytest\n\n@pytest.mark.parametrize("n", range(20))\ndef test_it(n, tmp_path):\n'
-                             '    (tmp_path / "f").write_text(str(n))\n    assert "PYTEST_XDIST_WORKER" in os.environ\n')
+    case.write('test_it.py', XDIST)
     script = ['/usr/bin/python3', '-m', 'pytest', '-q', '-n', '2', '-p', 'no:cacheprovider', 'test_it.py']
     outside = case.plain(script)
     case.control('20 passed' in outside.out, f'pytest-xdist does not work outside: {outside.describe()[:300]}')

@@ -17,7 +17,7 @@ def witness(case, env=None):
     return process
 
 
-# -- A-proc-1 -----------------------------------------------------------------------------------------------------------
+# -- A-proc-1 -----
 
 @row('A-proc-1', 'no process that can be seen inside shows a secret of the caller\'s environment')
 def environment_of_others(case):
@@ -101,7 +101,7 @@ def visible_processes(case):
     case.check(len(pids) <= 4, f'more than the sandbox\'s own processes: {pids}', inside)
 
 
-# -- A-proc-2 -----------------------------------------------------------------------------------------------------------
+# -- A-proc-2 -----
 
 CALLS = ('ptrace', 'process_vm_readv', 'pidfd_open', 'pidfd_getfd', 'prlimit', 'setpriority', 'sched_setaffinity',
          'sched_setscheduler', 'ioprio_set', 'kill', 'tgkill', 'rt_sigqueueinfo', 'pidfd_send_signal', 'getpgid',
@@ -149,7 +149,8 @@ def signal_to_group(case):
 @row('A-proc-2', 'a priority change of the own process group stays inside the sandbox')
 def priority_of_group(case):
     def niceness(argv):
-        outcome = case.plain(['sh', '-c', 'sleep 600 & pid=$!; "$@"; cut -d" " -f19 /proc/$pid/stat; kill $pid', 'sh', *argv])
+        script = 'sleep 600 & pid=$!; "$@"; cut -d" " -f19 /proc/$pid/stat; kill $pid'
+        outcome = case.plain(['sh', '-c', script, 'sh', *argv])
         return outcome.out.split()[-1] if outcome.out.split() else outcome.describe()
 
     attack = [case.attack, 'nice-group']
@@ -169,7 +170,7 @@ def signal_to_all(case):
     case.same(other.poll(), None, 'the process outside was ended')
 
 
-# -- A-proc-3 -----------------------------------------------------------------------------------------------------------
+# -- A-proc-3 -----
 
 def open_number(case, fd, number):
     """The same open file under another number, closed at the end."""

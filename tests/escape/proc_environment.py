@@ -12,9 +12,10 @@ SECRETS = {
     'Amazon': ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_SECURITY_TOKEN',
                'AWS_CONTAINER_AUTHORIZATION_TOKEN', 'AWS_WEB_IDENTITY_TOKEN_FILE', 'AWS_PROFILE'],
     'credentials': ['GOOGLE_APPLICATION_CREDENTIALS', 'MY_CREDENTIALS', 'DOCKER_AUTH_CONFIG', 'KUBECONFIG'],
-    'lower and mixed case': ['github_token', 'my_api_key', 'Db_Password', 'aws_secret_access_key', 'npm_config__authToken'],
-    'agents and sockets': ['SSH_AUTH_SOCK', 'SSH_AGENT_PID', 'GPG_AGENT_INFO', 'DBUS_SESSION_BUS_ADDRESS', 'DOCKER_HOST',
-                           'WAYLAND_DISPLAY', 'DISPLAY', 'XAUTHORITY', 'PULSE_SERVER', 'PIPEWIRE_REMOTE',
+    'lower and mixed case': ['github_token', 'my_api_key', 'Db_Password', 'aws_secret_access_key',
+                             'npm_config__authToken'],
+    'agents and sockets': ['SSH_AUTH_SOCK', 'SSH_AGENT_PID', 'GPG_AGENT_INFO', 'DBUS_SESSION_BUS_ADDRESS',
+                           'DOCKER_HOST', 'WAYLAND_DISPLAY', 'DISPLAY', 'XAUTHORITY', 'PULSE_SERVER', 'PIPEWIRE_REMOTE',
                            'VSCODE_IPC_HOOK', 'VSCODE_GIT_IPC_HANDLE', 'TMUX', 'SUDO_ASKPASS', 'SSH_ASKPASS'],
 }
 VALUE = 'canary-of-the-caller'

@@ -173,8 +173,8 @@ def consoles(case):
     names = ('console', 'tty0', 'tty1', 'tty63', 'vcs', 'vcs1', 'vcsa', 'ttyS0', 'kmsg', 'mem', 'port', 'uinput')
     present = [f'/dev/{name}' for name in names if os.path.exists(f'/dev/{name}')]
     case.control(present, 'the host has no console device')
-    script = 'echo looked; for path; do if [ -e "$path" ] && dd if="$path" iflag=nonblock of=/dev/null bs=1 count=0 2>/dev/null; ' \
-             'then echo "open $path"; fi; done'
+    script = 'echo looked; for path; do [ -e "$path" ] && ' \
+             'dd if="$path" iflag=nonblock of=/dev/null bs=1 count=0 2>/dev/null && echo "open $path"; done; exit 0'
     outside = case.plain(['sh', '-c', script, 'sh', *present])
     case.control('open /dev/' in outside.out, 'no console can be opened outside')
     inside = case.inside(['sh', '-c', script, 'sh', *present])
