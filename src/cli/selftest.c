@@ -51,12 +51,22 @@ static bool hook_changed(struct qsb__stage *stage)
 	return was_changed(stage, "ws/.git/hooks/pre-commit");
 }
 
-static bool file_appeared(struct qsb__stage *stage)
+static bool has_appeared(const struct qsb__stage *stage, const char *name)
 {
 	char path[QSB__STAGE_WORD];
 
-	qsb__stage_path(stage, "ws/closed/new", path);
+	qsb__stage_path(stage, name, path);
 	return unlink(path) == 0;
+}
+
+static bool file_appeared(struct qsb__stage *stage)
+{
+	return has_appeared(stage, "ws/closed/new");
+}
+
+static bool name_appeared(struct qsb__stage *stage)
+{
+	return has_appeared(stage, "ws/later");
 }
 
 static bool setuid_appeared(struct qsb__stage *stage)
@@ -126,6 +136,11 @@ static const struct attack attacks[] = {
 	 .words = {"write", "@/ws/closed/new"},
 	 .options = {"--deny-write", "@/ws/closed"},
 	 .happened = file_appeared},
+	{.name = "denied-name",
+	 .title = "make a file whose name is denied",
+	 .words = {"write", "@/ws/later"},
+	 .options = {"--deny-write", "@/ws/later"},
+	 .happened = name_appeared},
 	{.name = "protected-name",
 	 .title = "change a git hook of the project",
 	 .words = {"write", "@/ws/.git/hooks/pre-commit"},
