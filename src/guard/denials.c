@@ -5,10 +5,10 @@
 
 #include "guard/internal.h"
 
-/* "/filesystem/denyWrite/0 (command line)": the pointer alone. */
+/* "/filesystem/denyWrite/0 (user)", "--deny-write (command line)": without the layer. */
 static void copy_pointer(char *to, size_t size, const char *rule)
 {
-	size_t length = rule[0] == '/' ? strcspn(rule, " ") : strlen(rule);
+	size_t length = rule[0] == '/' || rule[0] == '-' ? strcspn(rule, " ") : strlen(rule);
 
 	snprintf(to, size, "%.*s", (int)(length < size ? length : size - 1), rule);
 }

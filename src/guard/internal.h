@@ -47,6 +47,7 @@ struct qsb__guard {
 	int listener, proc_self_fd;
 	char root[PATH_MAX]; /* what the kernel puts before every path of the sandbox, "" = nothing */
 	size_t root_length;
+	bool rootless;    /* that could not be found out */
 	qsb__guard_other other;
 	void *context;
 	pthread_mutex_t other_lock;
@@ -128,6 +129,11 @@ bool qsb__judge_holds(const struct qsb__guard *guard, int folder, const struct q
 /* What Landlock would refuse the caller is refused here, since Landlock does not see who the guard acts for. A file, or
  * the folder of one to be made; `special`: not a plain file or folder, so that a read-only mount does not stop it. */
 int qsb__judge_fence(const struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special);
+
+/* Is something mounted there in the caller's own mounts? The kernel protects only this process's mount points by itself. */
+bool qsb__judge_is_mount(int folder, const char *name);
+/* May a file of this kind come to stand here? FIFOs and devices only in the sandbox's own folders. */
+int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb__place *place);
 
 /* denials.c */
 void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step);

@@ -52,8 +52,8 @@ int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qs
 	place->named = false;
 	place->denied = NULL;
 	place->state.begins = place->state.writable = place->state.scratch = false;
-	if (length < 0)
-		return (int)length;
+	if (length < 0 || guard->rootless)
+		return length < 0 ? (int)length : -EACCES;
 	/* A pipe, a socket, a memory file, what was removed: the rules are about names. */
 	if (place->path[0] != '/' || is_removed(fd, place->path, (size_t)length))
 		return 0;
@@ -140,6 +140,31 @@ int qsb__judge_fence(const struct qsb__stop *stop, int fd, const struct qsb__pla
 	if (special ? is_stream(stop->guard, special) : fstat(fd, &status) == 0 && is_stream(stop->guard, &status))
 		return 0;
 	return -EACCES;
+}
+
+bool qsb__judge_is_mount(int folder, const char *name)
+{
+	struct statx status;
+
+	return statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &status) == 0 &&
+	       (!(status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) || (status.stx_attributes & STATX_ATTR_MOUNT_ROOT));
+}
+
+/* Landlock tells kinds of files apart, which mounts cannot. What a read-only mount or a name that is there already stops
+ * gets its answer from the kernel. */
+int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb__place *place)
+{
+	char name[NAME_MAX + 1];
+	struct statvfs mount;
+	struct stat status;
+	bool device = S_ISCHR(mode) || S_ISBLK(mode);
+
+	if ((!device && !S_ISFIFO(mode)) || (!device && place->state.scratch) || strchr(last, '/') ||
+	    (fstatvfs(folder, &mount) == 0 && (mount.f_flag & ST_RDONLY)))
+		return 0;
+	if (fstatat(folder, qsb__resolve_bare(last, name), &status, AT_SYMLINK_NOFOLLOW) == 0)
+		return -EEXIST;
+	return errno == ENOENT ? -EACCES : 0;
 }
 
 struct search {

@@ -42,19 +42,6 @@ long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_
 	return outcome(mkdirat(at, last, mode));
 }
 
-/* Devices and FIFOs: Landlock refuses them in folders of the host, and would not see us. */
-static int judge_kind(int folder, const char *last, mode_t mode, const struct qsb__place *place)
-{
-	char name[NAME_MAX + 1];
-	struct stat status;
-
-	if (S_ISREG(mode) || (mode & S_IFMT) == 0 || S_ISSOCK(mode) || (S_ISFIFO(mode) && place->state.scratch))
-		return 0;
-	if (fstatat(folder, qsb__resolve_bare(last, name), &status, AT_SYMLINK_NOFOLLOW) == 0)
-		return -EEXIST;
-	return S_ISFIFO(mode) ? -EACCES : -EPERM;
-}
-
 long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode, dev_t device)
 {
 	struct qsb__place place;
@@ -71,7 +58,7 @@ long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode
 		return at;
 	code = qsb__judge_new(stop, at, last, false, &place);
 	if (code == 0)
-		code = judge_kind(at, last, mode, &place);
+		code = qsb__judge_kind(at, last, mode, &place);
 	if (code != 0)
 		return code;
 	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
@@ -119,6 +106,8 @@ long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 		return -errno;
 	code = qsb__judge_new(stop, at, last, S_ISLNK(status.st_mode), &place);
 	if (code == 0)
+		code = qsb__judge_kind(at, last, status.st_mode, &place);
+	if (code == 0)
 		code = qsb__judge_object(stop, object, "link", &place);
 	if (code != 0)
 		return code;
@@ -152,6 +141,8 @@ long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int fla
 		return qsb__judge_refuse(stop, "remove", &place);
 	}
 	code = qsb__judge_fence(stop, at, &place, NULL);
+	if (code == 0 && !qsb__resolve_is_dots(last) && qsb__judge_is_mount(at, qsb__resolve_bare(last, name)))
+		code = -EBUSY;
 	if (code != 0)
 		return code;
 	return qsb__stop_waits(stop) ? outcome(unlinkat(at, last, flags)) : QSB__STOP_GONE;

@@ -319,5 +319,6 @@ long qsb__call_open(struct qsb__stop *stop, const struct qsb__open_call *call)
 	do
 		result = open_name(&opening);
 	while (result == AGAIN);
-	return result;
+	/* The kernel looks for a free number before anything else. */
+	return result < 0 && result > QSB__STOP_GONE && qsb__stop_is_out_of_descriptors(stop) ? -EMFILE : result;
 }

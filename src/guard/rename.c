@@ -43,6 +43,8 @@ static int find_ends(struct qsb__stop *stop, const struct qsb__two_paths *call, 
 		code = find_folder(stop, call->from_folder, from);
 	if (code == 0 && starts_in_file(from))
 		code = -ENOTDIR;
+	if (code == 0 && faccessat(from->folder, ".", X_OK, AT_EACCESS) != 0 && errno == EACCES)
+		code = -EACCES;
 	if (code == 0)
 		code = qsb__stop_path(stop, call->to, to->path, false);
 	if (code == 0)
@@ -78,6 +80,18 @@ static int judge_content(struct qsb__stop *stop, const struct end *what, const s
 	return code;
 }
 
+/* Landlock counts it as making the file anew. */
+static bool may_move(const struct end *what, const struct end *where)
+{
+	mode_t mode = what->status.st_mode;
+	struct stat from, to;
+
+	/* From one file system to another the kernel moves nothing. */
+	if (fstat(what->folder, &from) == 0 && fstat(where->folder, &to) == 0 && from.st_dev != to.st_dev)
+		return true;
+	return !S_ISCHR(mode) && !S_ISBLK(mode) && (!S_ISFIFO(mode) || where->place.state.scratch);
+}
+
 static int judge_ends(struct qsb__stop *stop, unsigned flags, const struct end *from, const struct end *to)
 {
 	bool exchange = flags & RENAME_EXCHANGE;
@@ -91,6 +105,10 @@ static int judge_ends(struct qsb__stop *stop, unsigned flags, const struct end *
 		return qsb__judge_refuse(stop, "rename", &to->place);
 	if (exchange && from->place.state.begins && S_ISLNK(to->status.st_mode))
 		return qsb__judge_refuse(stop, "rename", &from->place);
+	if (qsb__judge_is_mount(from->folder, from->name) || (to->exists && qsb__judge_is_mount(to->folder, to->name)))
+		return -EBUSY;
+	if (!may_move(from, to) || (exchange && !may_move(to, from)))
+		return -EACCES;
 	code = qsb__judge_fence(stop, from->folder, &from->place, NULL);
 	if (code == 0)
 		code = qsb__judge_fence(stop, to->folder, &to->place, NULL);

@@ -234,9 +234,8 @@ int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guar
 	guard->listener = listener;
 	guard->other = other;
 	guard->context = context;
-	code = find_root(guard, proc);
-	if (code != 0)
-		return qsb__fail_os(err, -code, "guard", "cannot see the sandbox's root");
+	/* A command that has ended by now took its mounts with it. Should one still live, every call of it is refused. */
+	guard->rootless = find_root(guard, proc) != 0;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);

@@ -33,6 +33,7 @@ struct qsb__glob_entry {
 	const struct qsb__row *row;
 	unsigned allow, deny;
 	bool found;
+	bool partly; /* there are more matches than were looked for */
 };
 
 struct qsb__rules {

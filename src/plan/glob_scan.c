@@ -9,13 +9,18 @@
 /* A walk that looks at more than this is a mistake in the policy, and would take minutes. */
 enum { MOST_ENTRIES = 4000000 };
 
+/* Where the pattern itself is held while the command runs, its matches need no mount each: those that are found quickly
+ * get one as a second fence, and the start costs the same however many there are. */
+enum { FENCED_MATCHES = 64, FENCED_ENTRIES = 2000 };
+
 struct walk {
 	struct qsb__build *build;
 	struct qsb__glob_entry *entry;
 	char path[QSB__PATH_MAX];
 	size_t length;        /* of the folder in `path` */
 	size_t below;         /* where the part below the entry's folder begins */
-	size_t seen;
+	size_t seen, matches;
+	bool enough;          /* the rest is left to the name rule */
 	char **folders;       /* still to be entered */
 	size_t folder_count, folder_capacity;
 	int result;
@@ -74,6 +79,9 @@ static int visit(void *to, const char *name, enum qsb__file_kind kind)
 	struct walk *walk = to;
 	size_t size = strlen(name), base = walk->length == 1 && walk->path[0] == '/' ? 0 : walk->length;
 
+	if (walk->entry->deny && walk->build->host->os == QSB__OS_LINUX &&
+	    (walk->seen == FENCED_ENTRIES || walk->matches == FENCED_MATCHES))
+		return walk->enough = true;
 	if (++walk->seen > MOST_ENTRIES)
 		return walk->result = qsb__fail(walk->build->err, QSB_E_RANGE, "", "%.60s: more than %d files would have to be "
 		                                "looked at; start the pattern further down", walk->entry->item->text, MOST_ENTRIES);
@@ -84,6 +92,7 @@ static int visit(void *to, const char *name, enum qsb__file_kind kind)
 	memcpy(walk->path + base + 1, name, size + 1);
 	if (qsb__glob_match(walk->entry->pattern, walk->path + walk->below, walk->build->fold)) {
 		walk->result = add_match(walk, kind);
+		walk->matches++;
 		if (walk->entry->deny & QSB__ACCESS_READ)
 			kind = QSB__FILE_PLAIN; /* masked as a whole: nothing to look for in it */
 	}
@@ -117,11 +126,12 @@ static int walk_entry(struct qsb__build *build, struct qsb__glob_entry *entry)
 
 		walk.length = strlen(folder);
 		memcpy(walk.path, folder, walk.length + 1);
-		if (!walk.result)
+		if (!walk.result && !walk.enough)
 			host->ops->list(host->context, folder, visit, &walk);
 		free(folder);
 	}
 	free(walk.folders);
+	entry->partly = walk.enough;
 	return walk.result;
 }
 
@@ -130,6 +140,10 @@ static int finish_entry(struct qsb__build *build, const struct qsb__glob_entry *
 	const struct qsb__rule rule = {.item = entry->item, .row = entry->row};
 	char text[QSB__PATH_MAX + 200];
 
+	if (entry->deny && entry->partly && (entry->deny & QSB__ACCESS_READ) &&
+	    qsb__build_gap(build, "program files that match, beyond the first few, can be run (not read)",
+	                   qsb__build_rule_text(build, &rule), false))
+		return QSB_E_MEMORY;
 	if (entry->deny)
 		return qsb__build_name_rule(build, entry->folder, entry->pattern, &rule, entry->deny);
 	if (entry->found)
