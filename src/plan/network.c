@@ -13,6 +13,20 @@ static int fault(struct qsb__build *build, const char *pointer, unsigned index, 
 	return code;
 }
 
+/* "*.com": hardly what anybody means. */
+static bool is_whole_ending(const char *canonical)
+{
+	return strncmp(canonical, "*.", 2) == 0 && !strchr(canonical + 2, '.');
+}
+
+static int note_whole_ending(struct qsb__build *build, const char *canonical)
+{
+	char text[QSB__DOMAIN_MAX + 100];
+
+	snprintf(text, sizeof(text), "%s means every name that ends so, whoever owns it", canonical);
+	return qsb__build_note(build, text);
+}
+
 static int copy_domains(struct qsb__build *build, const struct qsb__list *list, const char *pointer, char ***out)
 {
 	*out = qsb__arena_alloc(build->arena, (list->count + 1) * sizeof(char *));
@@ -24,6 +38,8 @@ static int copy_domains(struct qsb__build *build, const struct qsb__list *list, 
 		if (qsb__domain_canonical(list->items[i].text, canonical, why, sizeof(why)))
 			return fault(build, pointer, list->items[i].index, qsb__fail(build->err, QSB_E_INVALID, "", "%s", why));
 		(*out)[i] = qsb__arena_text(build->arena, canonical);
+		if (is_whole_ending(canonical) && note_whole_ending(build, canonical))
+			return QSB_E_MEMORY;
 	}
 	return 0;
 }

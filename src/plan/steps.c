@@ -279,6 +279,13 @@ static unsigned settle_in_scratch(struct node *node, const struct frame *above)
 	return settle(node, &nothing);
 }
 
+/* Whoever names /tmp itself, or works in it, means the host's. */
+static bool asks_for_host(const struct node *node)
+{
+	return node->special->special == QSB__STEP_TMPFS &&
+	       ((node->allow[0] && node->allow[0]->item) || (node->allow[1] && node->allow[1]->item));
+}
+
 static int place(struct qsb__build *build, struct node *node, const struct frame *above, struct frame *here)
 {
 	unsigned before = above->scratch ? 0 : above->access;
@@ -290,7 +297,7 @@ static int place(struct qsb__build *build, struct node *node, const struct frame
 		return QSB_E_MEMORY;
 	if (above->closed)
 		return 0;
-	if (node->special)
+	if (node->special && !asks_for_host(node))
 		return place_special(build, node, above, here);
 	access = above->scratch ? settle_in_scratch(node, above) : settle(node, above);
 	if (above->scratch && !access)
