@@ -31,7 +31,8 @@ for options in '--network off' '--memory 512m' '--cpus 1' '--timeout 60' '--proc
 	'--open-files 100' '--tmp-size 64m' '--file-size 1m' '--timeout 1.5' '--timeout 1m' '--timeout none' \
 	'--memory none --timeout 60' "--workspace $ws" "--cwd $ws" '--capture' '--network off --network=off'; do
 	# shellcheck disable=SC2086
-	is "$options is accepted" 0 "$(status qs run $options -- true)"
+	[ "$(status qs run $options -- true)" = 0 ]
+	ok $? "$options is accepted" "$(cat "$scratch/err")"
 done
 is 'a variable is set' b "$(qs run --env A=b -- sh -c 'echo $A')"
 is 'a value keeps its equals signs and spaces' 'b=c d' "$(qs run --env 'A=b=c d' -- sh -c 'echo "$A"')"
