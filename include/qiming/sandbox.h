@@ -74,8 +74,8 @@ QSB_API int qsb_policy_new(struct qsb_policy **out, const char *preset, struct q
 
 /*
  * The policy that `qiming-sandbox run` would use in `workspace` (NULL = the current folder): the preset, the user's
- * file, the project's file, all bounded by the machine's managed file. With `policy_file` (may be NULL) that file stands
- * instead of the user's and the project's. The caller frees *out with qsb_policy_free.
+ * file, the project's file, all bounded by the machine's managed file. With `policy_file` (may be NULL) that file
+ * stands instead of the user's and the project's. The caller frees *out with qsb_policy_free.
  *   QSB_E_NOT_FOUND  the workspace or the named file is not there
  *   QSB_E_INVALID    a file is not a policy: err->where is the JSON pointer of the place
  *   QSB_E_DENIED     the managed file can be changed by others than root
@@ -171,14 +171,14 @@ struct qsb_spawn_options {
 	const char *const *argv;         /* the command and its arguments, NULL-terminated; or NULL */
 	const char *command;             /* instead of argv: text for /bin/sh -c */
 	const char *workspace;           /* NULL = the current folder */
-	const char *cwd;                 /* where the command starts; NULL = the workspace, or the current folder in it */
+	const char *cwd;                 /* where it starts; NULL = the workspace, or the current folder in it */
 	const struct qsb_policy *policy; /* what it may do; NULL = policy_json */
-	const char *policy_json;         /* the same as text; NULL too = the files that `qiming-sandbox run` reads */
+	const char *policy_json;         /* the same as text; NULL too = the files that `run` reads */
 	const char *program;             /* the program's file; NULL = look for it */
 	const char *backend;             /* a back end by name; NULL = the best that holds the whole policy */
-	const char *const *environment;  /* "NAME=VALUE", NULL-terminated, before the policy's own choice; NULL = as here */
+	const char *const *environment;  /* "NAME=VALUE", NULL-terminated; the policy chooses from it. NULL = as here */
 	int stdin_fd;                    /* a descriptor or QSB_STREAM_*; QSB_STREAM_NULL after the init */
-	int stdout_fd;                   /* the same; not used with QSB_SPAWN_CAPTURE. QSB_STREAM_INHERIT after the init */
+	int stdout_fd;                   /* the same, without QSB_SPAWN_CAPTURE; QSB_STREAM_INHERIT after the init */
 	int stderr_fd;
 	const int *pass_fds;             /* further descriptors that the command keeps under their numbers */
 	size_t pass_count;
