@@ -76,10 +76,11 @@ static int explain_path(const struct qsb__loaded *loaded, const char *text, bool
 	read = verdict.access & QSB__ACCESS_READ;
 	write = verdict.access & QSB__ACCESS_WRITE;
 	if (json)
-		return print_json(json_pack("{s:o, s:o, s:b, s:o, s:b, s:o, s:o}", "path", qsb__explain_text_json(path), "resolved",
+		return print_json(json_pack("{s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:b}", "path", qsb__explain_text_json(path), "resolved",
 					    qsb__explain_text_json(verdict.resolved), "read", read, "readRule",
 					    qsb__explain_text_json(verdict.read_rule), "write", write, "writeRule",
-					    qsb__explain_text_json(verdict.write_rule), "fix", qsb__explain_text_json(verdict.fix)),
+					    qsb__explain_text_json(verdict.write_rule), "fix", qsb__explain_text_json(verdict.fix),
+					    "own", verdict.own),
 				  to, err);
 	qsb__explain_text(to, path);
 	if (strcmp(path, verdict.resolved) != 0) {
@@ -89,6 +90,8 @@ static int explain_path(const struct qsb__loaded *loaded, const char *text, bool
 	fputc('\n', to);
 	say(to, "read", read, verdict.read_rule);
 	say(to, "write", write, verdict.write_rule);
+	if (verdict.own)
+		fputs("  it is the sandbox's own: what the host has there is not seen\n", to);
 	say_fix(to, verdict.fix);
 	return 0;
 }

@@ -152,6 +152,7 @@ void qsb__build_verdict(const struct qsb__plan *plan, bool fold, struct qsb__ver
 		else if (qsb__path_inside(out->resolved, step->path, fold))
 			apply_step(&inquiry, step);
 	}
+	out->own = inquiry.scratch;
 	suggest(&inquiry, apply_held(&inquiry));
 }
 

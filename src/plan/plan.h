@@ -110,6 +110,7 @@ struct qsb__verdict {
 	char read_rule[256];     /* "default: everything may be read", "built-in: secrets (…)" */
 	char write_rule[256];
 	char fix[256];           /* an option that would allow what is refused, "" = none */
+	bool own;                /* the sandbox's own: what the host has there is not seen */
 };
 int qsb__plan_explain_path(const struct qsb__plan *plan, const struct qsb__host *host, const char *path,
                            struct qsb__verdict *out, struct qsb_error *err);
