@@ -26,7 +26,7 @@ extern "C" {
 #define QSB_VERSION_MAJOR 0
 #define QSB_VERSION_MINOR 1
 #define QSB_VERSION_PATCH 0
-#define QSB_VERSION "0.1.0"
+#define QSB_VERSION       "0.1.0"
 
 /* What went wrong, as a class. The sentence for a person stands in qsb_error.message. */
 enum {
@@ -81,7 +81,7 @@ QSB_API int qsb_policy_new(struct qsb_policy **out, const char *preset, struct q
  *   QSB_E_DENIED     the managed file can be changed by others than root
  */
 QSB_API int qsb_policy_load(struct qsb_policy **out, const char *workspace, const char *policy_file,
-                            struct qsb_error *err);
+			    struct qsb_error *err);
 
 /*
  * Lays a JSON policy of `length` bytes over the present one: what it names wins, lists that deny are added to. On
@@ -119,7 +119,7 @@ struct qsb_plan;
  *   QSB_E_NOT_FOUND  the workspace is not there
  */
 QSB_API int qsb_plan_new(struct qsb_plan **out, const struct qsb_policy *policy, const char *workspace, const char *cwd,
-                         struct qsb_error *err);
+			 struct qsb_error *err);
 
 /* The plan as text, one step a line. The caller frees *out with qsb_string_free. */
 QSB_API int qsb_plan_print(const struct qsb_plan *plan, char **out, struct qsb_error *err);
@@ -130,7 +130,7 @@ QSB_API int qsb_plan_print(const struct qsb_plan *plan, char **out, struct qsb_e
  * A relative path starts at the current folder. The caller frees *out with qsb_string_free.
  */
 QSB_API int qsb_plan_explain_path_json(const struct qsb_plan *plan, const char *path, char **out,
-                                       struct qsb_error *err);
+				       struct qsb_error *err);
 
 /*
  * What the policy says of a host, "example.com", "10.0.0.1" or either with ":port", as JSON:
@@ -138,7 +138,7 @@ QSB_API int qsb_plan_explain_path_json(const struct qsb_plan *plan, const char *
  *   QSB_E_INVALID  it is no host
  */
 QSB_API int qsb_plan_explain_host_json(const struct qsb_plan *plan, const char *host, char **out,
-                                       struct qsb_error *err);
+				       struct qsb_error *err);
 
 /* NULL is allowed. */
 QSB_API void qsb_plan_free(struct qsb_plan *plan);
@@ -180,9 +180,9 @@ struct qsb_spawn_options {
 	int stdin_fd;                    /* a descriptor or QSB_STREAM_*; QSB_STREAM_NULL after the init */
 	int stdout_fd;                   /* the same, without QSB_SPAWN_CAPTURE; QSB_STREAM_INHERIT after the init */
 	int stderr_fd;
-	const int *pass_fds;             /* further descriptors that the command keeps under their numbers */
+	const int *pass_fds; /* further descriptors that the command keeps under their numbers */
 	size_t pass_count;
-	unsigned flags;                  /* QSB_SPAWN_* */
+	unsigned flags; /* QSB_SPAWN_* */
 };
 
 #define QSB_SPAWN_OPTIONS_SIZE sizeof(struct qsb_spawn_options)
@@ -256,23 +256,23 @@ struct qsb_result {
 	size_t stdout_length, stderr_length;   /* bytes */
 	int stdout_truncated, stderr_truncated;
 
-	uint64_t duration_ms;                  /* wall clock */
-	uint64_t user_ms, system_ms;           /* processor time of all processes */
-	uint64_t max_rss_bytes;                /* of the largest process */
-	uint64_t processes;                    /* most at one time; 0 = not known */
+	uint64_t duration_ms;        /* wall clock */
+	uint64_t user_ms, system_ms; /* processor time of all processes */
+	uint64_t max_rss_bytes;      /* of the largest process */
+	uint64_t processes;          /* most at one time; 0 = not known */
 
 	const struct qsb_denial *denials;
 	size_t denial_count;
 
-	const char *backend;                   /* the mechanism that held the policy */
-	const struct qsb_pair *enforced;       /* "files" -> "true"; "false", or a word for what part of it is */
+	const char *backend;             /* the mechanism that held the policy */
+	const struct qsb_pair *enforced; /* "files" -> "true"; "false", or a word for what part of it is */
 	size_t enforced_count;
-	const struct qsb_pair *not_enforced;   /* what the policy asks for and is not held -> the rule that asks */
+	const struct qsb_pair *not_enforced; /* what the policy asks for and is not held -> the rule that asks */
 	size_t not_enforced_count;
-	const struct qsb_pair *limits_by;      /* which mechanism held which limit: "memory" -> "cgroup" */
+	const struct qsb_pair *limits_by; /* which mechanism held which limit: "memory" -> "cgroup" */
 	size_t limits_by_count;
 
-	const char *json;                      /* the result as the program wrote it */
+	const char *json; /* the result as the program wrote it */
 };
 
 /*

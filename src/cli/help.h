@@ -13,7 +13,6 @@ void qsb__help_program(FILE *to);
 /* One subcommand: usage, options by group, notes. Fits 80 columns. */
 void qsb__help_command(FILE *to, const struct qsb__command *command);
 
-
 /* Hidden: `help-dump --format scdoc|bash|zsh|json` writes the manual page and the completions. */
 extern const struct qsb__command qsb__help_dump_command;
 

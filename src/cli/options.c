@@ -10,7 +10,11 @@
 enum { MOST_NAMES = 96, LARGEST_FD = 1 << 20 };
 
 const struct qsb__option qsb__common_options[] = {
-	{.id = QSB__OPT_HELP, .name = "--help", .alias = "-h", .group = QSB__GROUP_OTHER, .summary = "Print this help."},
+	{.id = QSB__OPT_HELP,
+	 .name = "--help",
+	 .alias = "-h",
+	 .group = QSB__GROUP_OTHER,
+	 .summary = "Print this help."},
 	{.id = QSB__OPT_VERSION, .name = "--version", .group = QSB__GROUP_OTHER, .summary = "Print the version."},
 	{.id = 0},
 };

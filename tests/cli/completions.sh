@@ -7,10 +7,10 @@ complete_bash() { # WORDS…: what bash offers for the last of them
 	bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }
 		_qiming_sandbox; printf "%s\n" "${COMPREPLY[@]}" | sort | paste -sd" "' bash "$scratch/bash" "$@" 2>&1
 }
-is 'a subcommand is completed' doctor "$(complete_bash qiming-sandbox do)"
+is 'a subcommand is completed' doctor "$(complete_bash qiming-sandbox "do")"
 is 'an option is completed' '--timeout' "$(complete_bash qiming-sandbox run --timeo)"
 is 'a value is completed' 'filtered host off' "$(complete_bash qiming-sandbox run --network '')"
-is 'a value behind an equals sign is completed' filtered "$(complete_bash qiming-sandbox run --network = fi)"
+is 'a value behind an equals sign is completed' filtered "$(complete_bash qiming-sandbox run --network = "fi")"
 is 'an empty value behind an equals sign too' 'filtered host off' "$(complete_bash qiming-sandbox run --network =)"
 mkdir -p "$ws/folder1" && touch "$ws/folder1.txt"
 is 'a folder is completed for a folder' folder1 "$(complete_bash qiming-sandbox run --workspace folder1)"

@@ -1,5 +1,5 @@
 # A-proc-11: a command and its arguments are data, never options or shell text. Sourced by tests/cli/run.
-# shellcheck shell=bash disable=SC2154,SC2016
+# shellcheck shell=bash disable=SC2154,SC2016,SC1003
 
 show='import sys; print([a for a in sys.argv[1:]])'
 for words in '--json' '--' '-c' '--help' '--version' '-x --write=/' '--policy /no/such/file' '--timeout 0'; do

@@ -1,5 +1,5 @@
 # Policies that are no policy. Sourced by tests/cli/run.
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2016
 
 p=$scratch/p
 bad() { # NAME PATTERN: the file $p as a policy
