@@ -96,12 +96,15 @@ int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct
 	return code;
 }
 
-void qsb__guard_streams(struct qsb__guard *guard, const int *streams)
+void qsb__guard_streams(struct qsb__guard *guard, const int *streams, bool passed)
 {
+	guard->passed = passed;
 	for (int i = 0; i < 3; i++) {
 		int fd = streams[i];
 		struct stat status;
 
+		if (fd >= 0 && fstat(fd, &status) == 0 && S_ISDIR(status.st_mode))
+			guard->passed = true;
 		if (fd < 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY || fstat(fd, &status) != 0)
 			continue;
 		guard->streams[guard->stream_count].device = status.st_dev;

@@ -42,12 +42,12 @@ int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err);
 
 /*
  * Compiles the rules; *out = NULL when there is nothing to hold. `streams` are the three descriptors that the command
- * gets as its own: what they refer to may be opened again for writing, when they can be written. The plan is borrowed
- * until the guard is freed.
+ * gets as its own: what they refer to may be opened again for writing, when they can be written; `passed`: it gets
+ * further descriptors of the host. The plan is borrowed until the guard is freed.
  *   QSB_E_RANGE  more patterns than can be held live, or one with too many components
  */
 int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct qsb_error *err);
-void qsb__guard_streams(struct qsb__guard *guard, const int *streams);
+void qsb__guard_streams(struct qsb__guard *guard, const int *streams, bool passed);
 
 /* Begins to answer what comes from the listener (borrowed). `proc` is the root of the sandbox's own /proc. */
 int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guard_other other, void *context,

@@ -43,6 +43,7 @@ struct qsb__guard {
 		ino_t inode;
 	} streams[3];     /* that may be opened again for writing */
 	size_t stream_count;
+	bool passed;      /* further descriptors of the host were handed in */
 
 	int listener, proc_self_fd;
 	char root[PATH_MAX]; /* what the kernel puts before every path of the sandbox, "" = nothing */
@@ -128,10 +129,17 @@ bool qsb__judge_holds(const struct qsb__guard *guard, int folder, const struct q
                       const struct qsb__name_state *before);
 /* What Landlock would refuse the caller is refused here, since Landlock does not see who the guard acts for. A file, or
  * the folder of one to be made; `special`: not a plain file or folder, so that a read-only mount does not stop it. */
-int qsb__judge_fence(const struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special);
+int qsb__judge_fence(struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special);
 
 /* Is something mounted there in the caller's own mounts? The kernel protects only this process's mount points by itself. */
+/* Two descriptors of one place: the same file, through the same mount. */
+bool qsb__resolve_is_same(int a, int b);
+bool qsb__judge_is_read_only(int fd); /* its mount: which then answers by itself */
 bool qsb__judge_is_mount(int folder, const char *name);
+/* Does the name lead to it in the sandbox? Not so for what was opened outside and handed in, whatever it is called. */
+bool qsb__judge_is_inside(struct qsb__stop *stop, int object, const char *path);
+/* One of the command's own streams that can be written? */
+bool qsb__judge_is_stream(const struct qsb__guard *guard, const struct stat *status);
 /* May a file of this kind come to stand here? FIFOs and devices only in the sandbox's own folders. */
 int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb__place *place);
 

@@ -119,7 +119,7 @@ int qsb__judge_reading(struct qsb__stop *stop, const struct qsb__place *place)
 	return -EACCES;
 }
 
-static bool is_stream(const struct qsb__guard *guard, const struct stat *status)
+bool qsb__judge_is_stream(const struct qsb__guard *guard, const struct stat *status)
 {
 	for (size_t i = 0; i < guard->stream_count; i++)
 		if (guard->streams[i].device == status->st_dev && guard->streams[i].inode == status->st_ino)
@@ -127,17 +127,41 @@ static bool is_stream(const struct qsb__guard *guard, const struct stat *status)
 	return false;
 }
 
-int qsb__judge_fence(const struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special)
+bool qsb__judge_is_read_only(int fd)
 {
 	struct statvfs mount;
+
+	return fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY);
+}
+
+bool qsb__judge_is_inside(struct qsb__stop *stop, int object, const char *path)
+{
+	int root = qsb__resolve_root(stop);
+	QSB_CLEANUP_FD int fd = -1;
+
+	if (root < 0)
+		return false;
+	fd = qsb__resolve_open(root, path, O_PATH | O_NOFOLLOW, 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+	return fd >= 0 && qsb__resolve_is_same(fd, object);
+}
+
+static bool is_foreign(struct qsb__stop *stop, int fd)
+{
+	char path[QSB__GUARD_PATH];
+
+	return stop->guard->passed && (real_name(stop->guard, fd, path) < 0 || !qsb__judge_is_inside(stop, fd, path));
+}
+
+int qsb__judge_fence(struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special)
+{
 	struct stat status;
 
-	if (!place->named || place->state.writable)
+	if (!place->named || (place->state.writable && !is_foreign(stop, fd)))
 		return 0;
 	/* A read-only mount answers by itself, in its own words. Another one was handed in from outside. */
-	if (!special && fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY))
+	if (!special && qsb__judge_is_read_only(fd))
 		return 0;
-	if (special ? is_stream(stop->guard, special) : fstat(fd, &status) == 0 && is_stream(stop->guard, &status))
+	if (special ? qsb__judge_is_stream(stop->guard, special) : fstat(fd, &status) == 0 && qsb__judge_is_stream(stop->guard, &status))
 		return 0;
 	return -EACCES;
 }
@@ -155,12 +179,11 @@ bool qsb__judge_is_mount(int folder, const char *name)
 int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb__place *place)
 {
 	char name[NAME_MAX + 1];
-	struct statvfs mount;
 	struct stat status;
 	bool device = S_ISCHR(mode) || S_ISBLK(mode);
 
 	if ((!device && !S_ISFIFO(mode)) || (!device && place->state.scratch) || strchr(last, '/') ||
-	    (fstatvfs(folder, &mount) == 0 && (mount.f_flag & ST_RDONLY)))
+	    qsb__judge_is_read_only(folder))
 		return 0;
 	if (fstatat(folder, qsb__resolve_bare(last, name), &status, AT_SYMLINK_NOFOLLOW) == 0)
 		return -EEXIST;

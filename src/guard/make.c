@@ -84,6 +84,15 @@ long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint
 	return qsb__stop_waits(stop) ? outcome(symlinkat(link, at, last)) : QSB__STOP_GONE;
 }
 
+/* Else the kernel refuses to link them, before anything is asked. */
+static bool in_one_mount(int a, int b)
+{
+	struct statx x, y;
+
+	return statx(a, "", AT_EMPTY_PATH, STATX_MNT_ID, &x) != 0 || statx(b, "", AT_EMPTY_PATH, STATX_MNT_ID, &y) != 0 ||
+	       x.stx_mnt_id == y.stx_mnt_id;
+}
+
 /* A second name would be a way around the first; one that may not be read is not copied that way either. */
 long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 {
@@ -105,7 +114,7 @@ long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	if (fstat(object, &status) != 0)
 		return -errno;
 	code = qsb__judge_new(stop, at, last, S_ISLNK(status.st_mode), &place);
-	if (code == 0)
+	if (code == 0 && in_one_mount(object, at))
 		code = qsb__judge_kind(at, last, status.st_mode, &place);
 	if (code == 0)
 		code = qsb__judge_object(stop, object, "link", &place);
@@ -141,7 +150,8 @@ long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int fla
 		return qsb__judge_refuse(stop, "remove", &place);
 	}
 	code = qsb__judge_fence(stop, at, &place, NULL);
-	if (code == 0 && !qsb__resolve_is_dots(last) && qsb__judge_is_mount(at, qsb__resolve_bare(last, name)))
+	if (code == 0 && !qsb__resolve_is_dots(last) && !qsb__judge_is_read_only(at) &&
+	    qsb__judge_is_mount(at, qsb__resolve_bare(last, name)))
 		code = -EBUSY;
 	if (code != 0)
 		return code;

@@ -128,7 +128,10 @@ static int judge_reached(struct opening *opening, int object, const struct stat 
 	if (code == 0 && place->named && !S_ISLNK(status->st_mode) && qsb__resolve_is_proc(object))
 		code = judge_proc(stop, place->path, opening->flags);
 	if (code == 0 && changes(opening->flags) && !S_ISDIR(status->st_mode))
-		code = qsb__judge_fence(stop, object, place, status);
+		code = qsb__judge_fence(stop, object, place, is_special(status) ? status : NULL);
+	if (code == 0 && changes(opening->flags) && place->named && place->state.writable &&
+	    !qsb__judge_is_stream(stop->guard, status) && !qsb__judge_is_inside(stop, object, place->path))
+		code = -EACCES;
 	return code;
 }
 

@@ -56,6 +56,15 @@ static int find_ends(struct qsb__stop *stop, const struct qsb__two_paths *call, 
 	return code;
 }
 
+/* From one mount to another the kernel moves nothing, and says so before anything else. */
+static bool in_one_mount(const struct end *from, const struct end *to)
+{
+	struct statx a, b;
+
+	return statx(from->folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &a) != 0 ||
+	       statx(to->folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &b) != 0 || a.stx_mnt_id == b.stx_mnt_id;
+}
+
 static void look_at(struct end *end)
 {
 	qsb__resolve_bare(end->last, end->name);
@@ -84,11 +93,7 @@ static int judge_content(struct qsb__stop *stop, const struct end *what, const s
 static bool may_move(const struct end *what, const struct end *where)
 {
 	mode_t mode = what->status.st_mode;
-	struct stat from, to;
 
-	/* From one file system to another the kernel moves nothing. */
-	if (fstat(what->folder, &from) == 0 && fstat(where->folder, &to) == 0 && from.st_dev != to.st_dev)
-		return true;
 	return !S_ISCHR(mode) && !S_ISBLK(mode) && (!S_ISFIFO(mode) || where->place.state.scratch);
 }
 
@@ -131,7 +136,7 @@ long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	/* The kernel's own errors say more where nothing can happen anyway. */
 	look_at(&from);
 	look_at(&to);
-	if (!qsb__resolve_is_dots(from.last) && !qsb__resolve_is_dots(to.last) && from.exists &&
+	if (in_one_mount(&from, &to) && !qsb__resolve_is_dots(from.last) && !qsb__resolve_is_dots(to.last) && from.exists &&
 	    (to.exists || !(call->flags & RENAME_EXCHANGE)) && !(to.exists && (call->flags & RENAME_NOREPLACE)))
 		code = judge_ends(stop, call->flags, &from, &to);
 	if (code != 0)

@@ -53,7 +53,7 @@ int qsb__resolve_open(int folder, const char *path, uint64_t flags, uint64_t mod
 	return (int)syscall(SYS_openat2, folder, path, &how, sizeof(how));
 }
 
-static bool same_folder(int a, int b)
+bool qsb__resolve_is_same(int a, int b)
 {
 	struct statx x, y;
 
@@ -150,7 +150,7 @@ static int step(struct walk *walk, bool follow)
 	QSB_CLEANUP_FD int next = -1;
 	struct stat status;
 
-	if (strcmp(walk->name, "..") == 0 && same_folder(walk->at, walk->root))
+	if (strcmp(walk->name, "..") == 0 && qsb__resolve_is_same(walk->at, walk->root))
 		return 0;
 	if (strcmp(walk->name, ".") == 0 || strcmp(walk->name, "..") == 0) {
 		next = openat(walk->at, walk->name, O_PATH | O_DIRECTORY | O_CLOEXEC);

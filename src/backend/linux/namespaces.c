@@ -131,8 +131,8 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 		code = make_status_socket(sandbox, err);
 	if (code != 0)
 		return code;
-	if (sandbox->guard && !launch->tty)
-		qsb__guard_streams(sandbox->guard, launch->stdio);
+	if (sandbox->guard)
+		qsb__guard_streams(sandbox->guard, launch->tty ? (const int[]){-1, -1, -1} : launch->stdio, launch->pass_count > 0);
 	if (sandbox->plan->network != QSB__NETWORK_HOST)
 		arguments.flags |= CLONE_NEWNET;
 	pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
