@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { MOST_RULES = 32 };
+enum { MOST_RULES = 64 };
 
 static const unsigned low_word_of_first = offsetof(struct seccomp_data, args[0]);
 

@@ -21,7 +21,7 @@ def temporary(case):
     same_as_outside(case, ['sh', '-c', text])
     os.mkdir(os.path.join(case.work, 'tmp'))
     case.env['TMPDIR'] = os.path.join(case.work, 'tmp')
-    same_as_outside(case, ['sh', '-c', 'f=$(mktemp) && echo x >"$f" && cat "$f" && rm "$f" && dirname "$f"'])
+    same_as_outside(case, ['sh', '-c', 'f=$(mktemp) && echo x >"$f" && cat "$f" && rm "$f"'])
     case.env['TMPDIR'] = os.path.join(case.base, 'nowhere-writable')
     inside = case.inside(['python3', '-c', 'import tempfile; print(tempfile.NamedTemporaryFile().write(b"x"))'])
     case.same(inside.out, '1\n', 'a TMPDIR that cannot be used', inside)
@@ -200,7 +200,7 @@ def many_protected(case):
         with open(os.path.join(case.work, f'packages/{number}/.envrc'), encoding='ascii') as file:
             changed += file.read() != 'as it was\n'
     text = json.dumps(result['sandbox']).lower()
-    case.check(not changed or 'scan' in text or 'complete' in text,
+    case.check(not changed or 'too large to look through' in text,
                f'{changed} of 3000 were changed and the result does not say that the scan was not complete: {text}')
 
 
