@@ -78,6 +78,17 @@ static const char bash_command_end[] = ") i=$((i + 1)); [ \"${COMP_WORDS[i]-}\" 
 				       "\t\t\treturn\n"
 				       "\t\tfi\n";
 
+static void print_bash_operands(FILE *to, const struct qsb__command *command)
+{
+	fputs("\t\t*) ", to);
+	if (command->verbs) {
+		fputs("_qiming_sandbox_words \"", to);
+		print_words(to, command->verbs);
+		fputs("\"; [ ${#COMPREPLY[@]} != 0 ] || ", to);
+	}
+	fputs("_qiming_sandbox_files -f ;;\n", to);
+}
+
 static void print_bash_command(FILE *to, const struct qsb__command *command)
 {
 	fprintf(to, "\t%s)\n", command->name);
@@ -96,7 +107,7 @@ static void print_bash_command(FILE *to, const struct qsb__command *command)
 	if (command->stop_at_operand)
 		fputs("\t\t*) mapfile -t COMPREPLY < <(compgen -c -- \"$cur\") ;;\n", to);
 	else
-		fputs("\t\t*) _qiming_sandbox_files -f ;;\n", to);
+		print_bash_operands(to, command);
 	fputs("\t\tesac ;;\n", to);
 }
 
@@ -151,6 +162,17 @@ static void print_zsh_option(void *context, const struct qsb__described *option)
 		print_zsh_spec(context, option, option->alias);
 }
 
+static void print_zsh_operands(FILE *to, const struct qsb__command *command)
+{
+	fputs("\t\t\t", to);
+	if (command->verbs) {
+		fputs("'1:what:(", to);
+		print_words(to, command->verbs);
+		fputs(")' ", to);
+	}
+	fputs("'*:operand:_files' ;;\n", to);
+}
+
 static void print_zsh_command(FILE *to, const struct qsb__command *command)
 {
 	fprintf(to, "\t%s)\n\t\t_arguments -S \\\n", command->name);
@@ -158,7 +180,7 @@ static void print_zsh_command(FILE *to, const struct qsb__command *command)
 	if (command->stop_at_operand)
 		fputs("\t\t\t'(-)1:command:_command_names -e' '*::arguments:_normal' ;;\n", to);
 	else
-		fputs("\t\t\t'*:operand:_files' ;;\n", to);
+		print_zsh_operands(to, command);
 }
 
 void qsb__complete_zsh(FILE *to)

@@ -66,7 +66,7 @@ static int run_doctor(const struct qsb__invocation *invocation, struct qsb_error
 const struct qsb__command qsb__doctor_command = {
 	.name = "doctor",
 	.operands = "",
-	.summary = "Tells what this machine can enforce, why not, and what would help.",
+	.summary = "Tell what this machine can enforce, why not, and what would help.",
 	.notes = notes,
 	.tables = {options},
 	.run = run_doctor,

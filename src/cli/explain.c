@@ -206,10 +206,13 @@ static int run(const struct qsb__invocation *invocation, struct qsb_error *err)
 	return rc;
 }
 
+static const char *const verbs[] = {"path", "host", NULL};
+
 const struct qsb__command qsb__explain_command = {
 	.name = "explain",
 	.operands = "[path PATH | host HOST | -- COMMAND]",
 	.summary = "Tell what a command may do and which rule says so.",
+	.verbs = verbs,
 	.notes = notes,
 	.tables = {options, qsb__policy_source_options},
 	.policy_options = true,

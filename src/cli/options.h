@@ -80,6 +80,7 @@ struct qsb__command {
 	const char *name;
 	const char *operands;     /* "[--] COMMAND [ARGUMENTS]", for the usage line */
 	const char *summary;      /* one line */
+	const char *const *verbs; /* what the first operand may be, for the completions; NULL-terminated, may be NULL */
 	const char *const *notes; /* further paragraphs of the help, NULL-terminated; may be NULL */
 	const struct qsb__option *tables[QSB__OPTION_TABLES]; /* NULL after the last; --help and --version are added */
 	bool policy_options;                                  /* takes every option of the policy's table too */

@@ -218,10 +218,13 @@ static const char *const notes[] = {
 	NULL,
 };
 
+static const char *const verb_names[] = {"check", "show", "init", "schema", NULL};
+
 const struct qsb__command qsb__policy_command = {
 	.name = "policy",
 	.operands = "check [FILE] | show | init | schema",
 	.summary = "Check, show or begin a policy.",
+	.verbs = verb_names,
 	.notes = notes,
 	.tables = {options, qsb__policy_source_options},
 	.policy_options = true,

@@ -330,7 +330,7 @@ static int run(const struct qsb__invocation *invocation, struct qsb_error *err)
 const struct qsb__command qsb__run_command = {
 	.name = "run",
 	.operands = "[--] COMMAND [ARGUMENTS]",
-	.summary = "Runs a command in the sandbox.",
+	.summary = "Run a command in the sandbox.",
 	.notes = notes,
 	.tables = {qsb__policy_source_options, options},
 	.policy_options = true,

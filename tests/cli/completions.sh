@@ -18,6 +18,9 @@ is 'a file is completed for a path' 'folder1 folder1.txt' "$(complete_bash qimin
 is 'a command is completed' 'printf' "$(complete_bash qiming-sandbox run --network off printf | tr ' ' '\n' | grep -x printf | uniq)"
 is 'what follows the command is no option' '' "$(complete_bash qiming-sandbox run ls --timeo)"
 is 'also behind an option with an equals sign' '--timeout' "$(complete_bash qiming-sandbox run --network = off --timeo)"
+is 'what a subcommand does is completed' schema "$(complete_bash qiming-sandbox policy sc)"
+is 'and behind it a file' folder1.txt "$(complete_bash qiming-sandbox policy check folder1.)"
+is 'a path to explain is completed' 'host path' "$(complete_bash qiming-sandbox explain '')"
 
 qs help-dump --format zsh >"$scratch/_qiming-sandbox"
 is 'the zsh completion is made' 0 "$?"
