@@ -5,6 +5,7 @@
 #include "core/path.h"
 #include "plan/arena.h"
 #include "plan/builtin.h"
+#include "plan/listing.h"
 #include "plan/plan.h"
 
 /* What one entry of the policy, or one built-in entry, says about one resolved path. */
@@ -23,6 +24,7 @@ struct qsb__rule {
 	bool builtin_list;            /* gives way to an entry of the caller's that names exactly this path */
 	bool quiet;                   /* when missing: no name rule of its own */
 	bool pin;                     /* only: the folder must keep its name and place */
+	bool by_name;                 /* the denial gets a name rule instead of a mount */
 	bool pin_all;                 /* the folders between the writable root and this path get pins */
 };
 
@@ -71,6 +73,7 @@ struct qsb__build {
 	size_t glob_count, glob_capacity;
 	char last_pin[QSB__PATH_MAX];    /* it and the folders above it have pins */
 	char link[QSB__PATH_MAX];        /* the first link that the last resolve met, "" = none */
+	struct qsb__listing listing;
 	char missing[QSB__PATH_MAX];     /* the last path seen to be missing: so is all below it */
 	char real_folder[QSB__PATH_MAX]; /* the last folder seen to hold no link on its path: spares system calls */
 	struct {

@@ -15,6 +15,7 @@ struct store {
 
 static void clear_build(struct qsb__build *build)
 {
+	qsb__listing_clear(&build->listing);
 	free(build->rules.items);
 	free(build->globs);
 	free(build->steps);

@@ -4,9 +4,9 @@
 #include "core/error.h"
 #include "plan/build.h"
 
-static enum qsb__file_kind kind_of(const struct qsb__build *build, const char *path)
+static enum qsb__file_kind kind_of(struct qsb__build *build, const char *path)
 {
-	return build->host->ops->kind(build->host->context, path);
+	return qsb__listing_kind(&build->listing, build->host, build->arena, path);
 }
 
 /* The host resolves links and "..". What it cannot follow (a loop, a folder that this user may not enter) cannot be

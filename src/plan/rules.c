@@ -101,7 +101,12 @@ static int by_folded_path(const void *left, const void *right)
 
 void qsb__build_sort(struct qsb__rules *rules, bool fold)
 {
-	if (rules->count)
+	size_t i = 1;
+
+	/* Long lists are mostly written in order, and sorted more than once on the way. */
+	while (i < rules->count && by_path(&rules->items[i - 1], &rules->items[i], fold) < 0)
+		i++;
+	if (i < rules->count)
 		qsort(rules->items, rules->count, sizeof(rules->items[0]), fold ? by_folded_path : by_exact_path);
 }
 

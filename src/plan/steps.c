@@ -7,7 +7,7 @@
 #include "core/glob.h"
 #include "plan/build.h"
 
-enum { DEEPEST = QSB__PATH_MAX / 2 }; /* components of a path */
+enum { DEEPEST = QSB__PATH_MAX / 2 /* components of a path */, FENCED_ENTRIES = 64 };
 
 /* What holds at and below one path, until a deeper one changes it. */
 struct frame {
@@ -167,6 +167,13 @@ static void count_missing(struct qsb__build *build, const struct qsb__rule *rule
 	build->missing_builtins[i].count++;
 }
 
+/* One of many entries that exist, which the live rule alone holds: ten thousand mounts would take seconds. */
+static int deny_live(struct qsb__build *build, const struct node *node, const struct frame *above, unsigned denies,
+                     const struct qsb__rule *rule)
+{
+	return qsb__build_name_rule(build, above->anchor, qsb__path_below(node->path, above->anchor), rule, denies);
+}
+
 /* A denied name that is not there, or is a link, which is no file to mount over: the rule goes by name. */
 static int deny_by_name(struct qsb__build *build, const struct node *node, const struct frame *above, unsigned denies)
 {
@@ -311,13 +318,17 @@ static int place(struct qsb__build *build, struct node *node, const struct frame
 		return deny_by_name(build, node, above, above->access & ~access);
 	}
 	here->scratch = false;
-	here->anchor = node->path;
-	if (access != before)
-		return add_step(build, step_for(access, node), node, cause(node, before, access));
+	if (access != before) {
+		const struct qsb__rule *rule = cause(node, before, access);
+
+		if (rule->by_name && !(access & ~before))
+			return deny_live(build, node, above, before & ~access, rule);
+		here->anchor = node->path;
+		return add_step(build, step_for(access, node), node, rule);
+	}
 	/* Allowed in so many words where a built-in name rule says no: the step is what tells them apart. */
 	if (access && node->allow[1] && node->allow[1]->item && !node->deny[1] && node->overruled)
 		return add_step(build, step_for(access, node), node, node->allow[1]);
-	here->anchor = above->anchor;
 	if (node->pin && (access & QSB__ACCESS_WRITE))
 		return add_step(build, QSB__STEP_PIN, node, node->pin);
 	return 0;
@@ -354,13 +365,41 @@ static int pin_one(struct qsb__build *build, const struct qsb__rule *rule, const
 	return 0;
 }
 
+/*
+ * Where the back end holds names live (Linux), the first entries of the caller's get mounts as a second fence and the
+ * others are left to their name rules, so that the start costs the same however many there are. A name that reads as
+ * a pattern stays a mount: there is room for a few patterns only.
+ */
+static bool is_beyond_fence(const struct qsb__build *build, const struct qsb__rule *rule, size_t *fenced)
+{
+	if (build->host->os != QSB__OS_LINUX || !rule->item || !rule->deny || rule->allow || rule->pin || rule->quiet ||
+	    rule->special != QSB__STEP_BIND_RO || rule->file == QSB__FILE_MISSING || rule->file == QSB__FILE_LINK)
+		return false;
+	return ++*fenced > FENCED_ENTRIES && !qsb__glob_is_pattern(rule->path);
+}
+
+static int report_unfenced(struct qsb__build *build, const struct qsb__rule *rule)
+{
+	return qsb__build_gap(build, "program files among the many denied ones, beyond the first few, can be run (not read)",
+	                      qsb__build_rule_text(build, rule), false);
+}
+
 static int add_pins(struct qsb__build *build)
 {
 	const char *roots[DEEPEST];
-	size_t depth = 0, count = build->rules.count;
+	size_t depth = 0, count = build->rules.count, fenced = 0;
+	bool reported = false;
 
 	for (size_t i = 0; i < count; i++) {
 		struct qsb__rule rule = build->rules.items[i]; /* a copy: adding moves the array */
+
+		if (is_beyond_fence(build, &rule, &fenced)) {
+			build->rules.items[i].by_name = true;
+			if ((rule.deny & QSB__ACCESS_READ) && !reported && report_unfenced(build, &rule))
+				return QSB_E_MEMORY;
+			reported = reported || (rule.deny & QSB__ACCESS_READ);
+			continue;
+		}
 
 		while (depth && !qsb__path_inside(rule.path, roots[depth - 1], build->fold))
 			depth--;
