@@ -370,12 +370,15 @@ static int pin_one(struct qsb__build *build, const struct qsb__rule *rule, const
  * others are left to their name rules, so that the start costs the same however many there are. A name that reads as
  * a pattern stays a mount: there is room for a few patterns only.
  */
-static bool is_beyond_fence(const struct qsb__build *build, const struct qsb__rule *rule, size_t *fenced)
+static bool is_beyond_fence(const struct qsb__build *build, const struct qsb__rule *rule, size_t fenced[2])
 {
+	/* Counted apart: a mask holds more of a denied reading than the live rule does. */
+	size_t *count = &fenced[(rule->deny & QSB__ACCESS_READ) != 0];
+
 	if (build->host->os != QSB__OS_LINUX || !rule->item || !rule->deny || rule->allow || rule->pin || rule->quiet ||
 	    rule->special != QSB__STEP_BIND_RO || rule->file == QSB__FILE_MISSING || rule->file == QSB__FILE_LINK)
 		return false;
-	return ++*fenced > FENCED_ENTRIES && !qsb__glob_is_pattern(rule->path);
+	return ++*count > FENCED_ENTRIES && !qsb__glob_is_pattern(rule->path);
 }
 
 static int report_unfenced(struct qsb__build *build, const struct qsb__rule *rule)
@@ -387,13 +390,13 @@ static int report_unfenced(struct qsb__build *build, const struct qsb__rule *rul
 static int add_pins(struct qsb__build *build)
 {
 	const char *roots[DEEPEST];
-	size_t depth = 0, count = build->rules.count, fenced = 0;
+	size_t depth = 0, count = build->rules.count, fenced[2] = {0};
 	bool reported = false;
 
 	for (size_t i = 0; i < count; i++) {
 		struct qsb__rule rule = build->rules.items[i]; /* a copy: adding moves the array */
 
-		if (is_beyond_fence(build, &rule, &fenced)) {
+		if (is_beyond_fence(build, &rule, fenced)) {
 			build->rules.items[i].by_name = true;
 			if ((rule.deny & QSB__ACCESS_READ) && !reported && report_unfenced(build, &rule))
 				return QSB_E_MEMORY;
