@@ -40,12 +40,10 @@ static enum qsb__option_value row_value(const struct qsb__row *row)
 	return row->type == QSB__ROW_PATHS ? QSB__VALUE_PATH : QSB__VALUE_TEXT;
 }
 
-/* The row's sentence, its choices, and what holds where nothing is said. */
-static void summarise(char *out, size_t size, const struct qsb__row *row, const struct qsb_policy *defaults)
+void qsb__describe_row(char *out, size_t size, const struct qsb__row *row, const struct qsb_policy *defaults)
 {
-	QSB_CLEANUP_FREE char *value = defaults && !qsb__row_is_flag(row) && !qsb__row_list(defaults, row)
-					       ? qsb__policy_value_text(defaults, row)
-					       : NULL;
+	bool told = defaults && !qsb__row_is_flag(row) && !qsb__row_list(defaults, row);
+	QSB_CLEANUP_FREE char *value = told ? qsb__policy_value_text(defaults, row) : NULL;
 	size_t length = strlen(row->summary);
 	size_t used;
 
@@ -74,7 +72,7 @@ static void describe_row(const struct qsb__row *row, const struct qsb_policy *de
 
 	if (described.value != QSB__VALUE_NONE)
 		described.metavar = row->metavar ? row->metavar : "VALUE";
-	summarise(summary, sizeof(summary), row, defaults);
+	qsb__describe_row(summary, sizeof(summary), row, defaults);
 	each(context, &described);
 }
 

@@ -19,6 +19,12 @@ typedef void qsb__describe_each(void *context, const struct qsb__described *opti
 
 void qsb__describe_options(const struct qsb__command *command, qsb__describe_each *each, void *context);
 
+/*
+ * One key in a paragraph: the row's sentence, its choices, and what holds where nothing is said (`defaults`; NULL = not
+ * told). Lists and switches have no default to tell.
+ */
+void qsb__describe_row(char *out, size_t size, const struct qsb__row *row, const struct qsb_policy *defaults);
+
 /* "Files" */
 const char *qsb__group_title(enum qsb__option_group group);
 

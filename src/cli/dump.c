@@ -4,7 +4,7 @@
  *   bash, zsh  a completion file
  *   json       every subcommand and option, for other generators
  *   scdoc      TEMPLATE, in which each line "@options NAME@" becomes the options of that subcommand and
- *              "@subcommands@" their list
+ *              "@subcommands@" their list, "@keys@" the keys of the policy
  */
 #include <errno.h>
 #include <string.h>
@@ -18,6 +18,7 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/policy_load.h"
 
 /* What scdoc takes for markup, and is text here. */
 static void print_scdoc_text(FILE *to, const char *text)
@@ -27,6 +28,11 @@ static void print_scdoc_text(FILE *to, const char *text)
 			fputc('\\', to);
 		fputc(*text, to);
 	}
+}
+
+static void free_policy(struct qsb_policy **policy)
+{
+	qsb__policy_free(*policy);
 }
 
 struct section {
@@ -91,6 +97,27 @@ static void print_scdoc_commands(FILE *to)
 	}
 }
 
+/* Every key of the policy: what it means, its choices, its value in the preset "workspace", its option. */
+static int print_scdoc_keys(FILE *to, struct qsb_error *err)
+{
+	QSB_CLEANUP(free_policy) struct qsb_policy *defaults = NULL;
+	int rc = qsb__policy_new(&defaults, QSB__PRESET_WORKSPACE, err);
+
+	for (size_t i = 0; rc == 0 && i < qsb__row_count; i++) {
+		char summary[600];
+
+		qsb__describe_row(summary, sizeof(summary), &qsb__rows[i], defaults);
+		fputs("*", to);
+		print_scdoc_text(to, qsb__rows[i].pointer);
+		fputs("*\n\t", to);
+		print_scdoc_text(to, summary);
+		if (qsb__rows[i].option)
+			fprintf(to, " Option: *%s*.", qsb__rows[i].option);
+		fputs("\n\n", to);
+	}
+	return rc;
+}
+
 static void close_file(FILE **file)
 {
 	if (*file)
@@ -113,6 +140,8 @@ static int dump_scdoc(const struct qsb__invocation *invocation, struct qsb_error
 
 		if (strncmp(line, options, sizeof(options) - 1) == 0)
 			rc = print_scdoc_options(invocation->out, line + sizeof(options) - 1, err);
+		else if (strcmp(line, "@keys@\n") == 0)
+			rc = print_scdoc_keys(invocation->out, err);
 		else if (strcmp(line, "@subcommands@\n") == 0)
 			print_scdoc_commands(invocation->out);
 		else

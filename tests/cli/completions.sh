@@ -58,3 +58,15 @@ else
 	count=$((count + 1))
 	echo "ok $count - zsh completes with it # SKIP zsh is not installed"
 fi
+
+# The manual page is made the same way: every option of run and every key of the policy is in it.
+qs help-dump --format scdoc "$root/docs/man/qiming-sandbox.1.scd" >"$scratch/manual"
+is 'the manual is made' 0 "$?"
+is 'no place in it is left unfilled' '' "$(grep '^@' "$scratch/manual")"
+is 'it has every option of run' '' "$(qs help-dump --format json | field '"\n".join(o["name"]
+	for c in r if c["name"] == "run" for o in c["options"] if "*" + o["name"] + "*" not in open("'"$scratch"'/manual").read())')"
+is 'it has every key of the policy' '' "$(qs policy show | awk '/^\// {print $1}' | while read -r key; do
+	grep -qxF "*$key*" "$scratch/manual" || echo "$key"
+done)"
+echo "@options nothing@" >"$scratch/template"
+refused 'a template with an unknown subcommand fails' 'nothing' help-dump --format scdoc "$scratch/template"
