@@ -232,18 +232,14 @@ static void report_denial(const struct qsb__result *result)
 	const struct qsb__denial *denial = &result->denials[0];
 	size_t more = result->denial_count - 1 + result->denials_left_out;
 	bool limit = strcmp(denial->kind, "limit") == 0;
-	bool fix = denial->suggestion[0];
+	const char *lead_in = !denial->suggestion[0] ? "" : limit ? "; to raise it: " : "; to allow it: ";
 	char others[40] = "";
 
 	if (more > 0)
 		snprintf(others, sizeof(others), "; and %zu more", more);
 	qsb__message("%s: %s%s%s%s%s%s%s%s%s", limit ? "limit reached" : "refused", denial->operation,
 		     denial->target[0] ? " " : "", denial->target, denial->rule[0] ? " (" : "", denial->rule,
-		     denial->rule[0] ? ")" : "",
-		     !fix    ? ""
-		     : limit ? "; to raise it: "
-			     : "; to allow it: ",
-		     denial->suggestion, others);
+		     denial->rule[0] ? ")" : "", lead_in, denial->suggestion, others);
 }
 
 static void report_to_person(const struct qsb__result *result, const char *name)
