@@ -18,8 +18,7 @@ static const struct qsb__option options[] = {
 };
 
 static const char *const notes[] = {
-	"Without an operand it tells the whole plan: files, network, limits, environment, and what is asked for but not "
-	"enforced yet.",
+	"Without an operand it tells the whole plan, also what is asked for and not enforced yet.",
 	"path PATH  may it be read and written, and which rule of which layer says so",
 	"host HOST[:PORT]  may it be reached; nothing is looked up",
 	"-- COMMAND  where the command would be found, and what it may do",
@@ -76,11 +75,12 @@ static int explain_path(const struct qsb__loaded *loaded, const char *text, bool
 	read = verdict.access & QSB__ACCESS_READ;
 	write = verdict.access & QSB__ACCESS_WRITE;
 	if (json)
-		return print_json(json_pack("{s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:b}", "path", qsb__explain_text_json(path), "resolved",
+		return print_json(json_pack("{s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:b}", "path",
+					    qsb__explain_text_json(path), "resolved",
 					    qsb__explain_text_json(verdict.resolved), "read", read, "readRule",
 					    qsb__explain_text_json(verdict.read_rule), "write", write, "writeRule",
-					    qsb__explain_text_json(verdict.write_rule), "fix", qsb__explain_text_json(verdict.fix),
-					    "own", verdict.own),
+					    qsb__explain_text_json(verdict.write_rule), "fix",
+					    qsb__explain_text_json(verdict.fix), "own", verdict.own),
 				  to, err);
 	qsb__explain_text(to, path);
 	if (strcmp(path, verdict.resolved) != 0) {
@@ -104,8 +104,9 @@ static int explain_host(const struct qsb__loaded *loaded, const char *text, bool
 	if (rc)
 		return rc;
 	if (json)
-		return print_json(json_pack("{s:s, s:i, s:b, s:s, s:s}", "host", verdict.host, "port", (int)verdict.port,
-					    "allowed", verdict.allowed, "rule", verdict.rule, "fix", verdict.fix),
+		return print_json(json_pack("{s:s, s:i, s:b, s:s, s:s}", "host", verdict.host, "port",
+					    (int)verdict.port, "allowed", verdict.allowed, "rule", verdict.rule, "fix",
+					    verdict.fix),
 				  to, err);
 	fprintf(to, "%s, port %u\n", verdict.host, verdict.port);
 	say(to, "reach", verdict.allowed, verdict.rule);
@@ -170,8 +171,9 @@ static int read_question(const struct qsb__invocation *invocation, enum question
 		return qsb__fail_unknown(err, "question", operands[0], words, 2);
 	*out = operands[0][0] == 'p' ? PATH : HOST;
 	if (count != 2)
-		return qsb__fail(err, QSB_E_INVALID, "explain", "explain %s takes one %s, such as: qiming-sandbox explain %s %s",
-				 operands[0], operands[0], operands[0], *out == PATH ? "~/.ssh/id_ed25519" : "example.com");
+		return qsb__fail(err, QSB_E_INVALID, "explain",
+				 "explain %s takes one %s, such as: qiming-sandbox explain %s %s", operands[0],
+				 operands[0], operands[0], *out == PATH ? "~/.ssh/id_ed25519" : "example.com");
 	return 0;
 }
 

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
@@ -11,8 +12,11 @@
 json_t *qsb__explain_text_json(const char *text)
 {
 	char shown[2 * QSB__PATH_MAX];
-	json_t *value = text ? json_string(text) : json_null();
+	json_t *value;
 
+	if (!text)
+		return json_null();
+	value = json_string(text);
 	if (value)
 		return value;
 	qsb__json_printable(shown, sizeof(shown), text, strlen(text));
@@ -40,13 +44,13 @@ static json_t *ports_json(const uint16_t *ports)
 static json_t *step_json(const struct qsb__step *step)
 {
 	static const char *const kinds[] = {
-		[QSB__STEP_ROOT] = "emptyRoot",      [QSB__STEP_BIND_RO] = "readOnly", [QSB__STEP_BIND_RW] = "writable",
-		[QSB__STEP_PIN] = "pinned",          [QSB__STEP_MASK_FILE] = "hidden", [QSB__STEP_MASK_DIR] = "hidden",
-		[QSB__STEP_TMPFS] = "scratch",       [QSB__STEP_PROC] = "processes",   [QSB__STEP_DEV] = "devices",
-		[QSB__STEP_LINK] = "link",           [QSB__STEP_NAME_RULE] = "name",
+		[QSB__STEP_ROOT] = "emptyRoot", [QSB__STEP_BIND_RO] = "readOnly", [QSB__STEP_BIND_RW] = "writable",
+		[QSB__STEP_PIN] = "pinned",     [QSB__STEP_MASK_FILE] = "hidden", [QSB__STEP_MASK_DIR] = "hidden",
+		[QSB__STEP_TMPFS] = "scratch",  [QSB__STEP_PROC] = "processes",   [QSB__STEP_DEV] = "devices",
+		[QSB__STEP_LINK] = "link",      [QSB__STEP_NAME_RULE] = "name",
 	};
-	json_t *object = json_pack("{s:s, s:o, s:o}", "kind", kinds[step->kind], "path", qsb__explain_text_json(step->path),
-				   "rule", qsb__explain_text_json(step->rule));
+	json_t *object = json_pack("{s:s, s:o, s:o}", "kind", kinds[step->kind], "path",
+				   qsb__explain_text_json(step->path), "rule", qsb__explain_text_json(step->rule));
 
 	if (step->text)
 		json_object_set_new(object, "text", qsb__explain_text_json(step->text));
@@ -71,9 +75,9 @@ static json_t *gaps_json(const struct qsb__plan *plan)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < plan->gap_count; i++)
-		json_array_append_new(list, json_pack("{s:o, s:o, s:b}", "what", qsb__explain_text_json(plan->gaps[i].what),
-						      "rule", qsb__explain_text_json(plan->gaps[i].rule), "asked",
-						      plan->gaps[i].asked));
+		json_array_append_new(
+			list, json_pack("{s:o, s:o, s:b}", "what", qsb__explain_text_json(plan->gaps[i].what), "rule",
+					qsb__explain_text_json(plan->gaps[i].rule), "asked", plan->gaps[i].asked));
 	return list;
 }
 
@@ -95,10 +99,14 @@ static json_t *limits_json(const struct qsb__plan *plan)
 		uint64_t value;
 		double unit;
 	} limits[] = {
-		{"memory", plan->memory_bytes, 1},     {"cpus", plan->cpus_milli, 1000},
-		{"timeout", plan->timeout_ms, 1000},   {"processes", plan->processes, 1},
-		{"openFiles", plan->open_files, 1},    {"output", plan->output_bytes, 1},
-		{"tmpSize", plan->tmp_bytes, 1},       {"fileSize", plan->file_bytes, 1},
+		{"memory", plan->memory_bytes, 1},
+		{"cpus", plan->cpus_milli, 1000},
+		{"timeout", plan->timeout_ms, 1000},
+		{"processes", plan->processes, 1},
+		{"openFiles", plan->open_files, 1},
+		{"output", plan->output_bytes, 1},
+		{"tmpSize", plan->tmp_bytes, 1},
+		{"fileSize", plan->file_bytes, 1},
 		{"diskReserve", plan->disk_reserve_bytes, 1},
 	};
 	json_t *object = json_object();
@@ -121,10 +129,11 @@ static json_t *environment_json(const struct qsb__plan *plan)
 	json_t *names = json_array();
 
 	for (char *const *at = plan->environment; *at; at++) {
-		QSB_CLEANUP_FREE char *name = strndup(*at, strcspn(*at, "="));
+		char *name = strndup(*at, strcspn(*at, "="));
 
 		if (name)
 			json_array_append_new(names, qsb__explain_text_json(name));
+		free(name);
 	}
 	return json_pack("{s:o, s:o}", "kept", names, "leftOut", texts_json(plan->scrubbed));
 }
@@ -153,8 +162,8 @@ int qsb__explain_plan_json(const struct qsb__loaded *loaded, const char *command
 	const struct qsb__plan *plan = loaded->plan;
 	QSB__CLEANUP_JSON json_t *value = json_pack(
 		"{s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "preset",
-		qsb__preset_name(loaded->policy->extends), "workspace", qsb__explain_text_json(plan->workspace), "startsIn",
-		qsb__explain_text_json(plan->cwd), "readsEverything",
+		qsb__preset_name(loaded->policy->extends), "workspace", qsb__explain_text_json(plan->workspace),
+		"startsIn", qsb__explain_text_json(plan->cwd), "readsEverything",
 		!(plan->step_count && plan->steps[0].kind == QSB__STEP_ROOT), "files", steps_json(plan), "network",
 		network_json(plan), "limits", limits_json(plan), "environment", environment_json(plan), "notEnforced",
 		gaps_json(plan), "scanComplete", plan->scan_complete, "notes", notes_json(loaded));

@@ -76,7 +76,8 @@ static size_t print_names(FILE *to, const struct qsb__plan *plan, size_t first)
 		const struct qsb__step *step = &plan->steps[i];
 		const char *name = strncmp(step->text, "**/", 3) == 0 ? step->text + 3 : step->text;
 
-		if (!is_builtin_name(step) || strcmp(step->path, head->path) != 0 || strcmp(step->rule, head->rule) != 0)
+		if (!is_builtin_name(step) || strcmp(step->path, head->path) != 0 ||
+		    strcmp(step->rule, head->rule) != 0)
 			break;
 		if (column == 0 || column + (int)strlen(name) > TEXT_WIDTH)
 			column = fprintf(to, "%s\n   ", column ? "," : "") - 1;
@@ -105,7 +106,8 @@ static void print_group(FILE *to, const struct qsb__plan *plan, const struct gro
 			i += print_names(to, plan, i) - 1;
 			continue;
 		}
-		print_line(to, step->path, step->kind == QSB__STEP_NAME_RULE || step->kind == QSB__STEP_DEV ? step->text : NULL,
+		print_line(to, step->path,
+			   step->kind == QSB__STEP_NAME_RULE || step->kind == QSB__STEP_DEV ? step->text : NULL,
 			   step->rule, step->reason);
 	}
 	if (count > MOST_SHOWN)

@@ -182,9 +182,10 @@ bool qsb__address_is_special(const struct qsb__address *address)
 		const char *range;
 		unsigned bits;
 	} special[] = {
-		{"0.0.0.0", 8}, {"10.0.0.0", 8}, {"100.64.0.0", 10}, {"127.0.0.0", 8}, {"169.254.0.0", 16}, {"172.16.0.0", 12},
-		{"192.0.0.0", 24}, {"192.168.0.0", 16}, {"198.18.0.0", 15}, {"224.0.0.0", 3}, {"::", 127}, {"::", 96},
-		{"64:ff9b:1::", 48}, {"fc00::", 7}, {"fe80::", 10}, {"fec0::", 10}, {"ff00::", 8},
+		{"0.0.0.0", 8},     {"10.0.0.0", 8},   {"100.64.0.0", 10},  {"127.0.0.0", 8},   {"169.254.0.0", 16},
+		{"172.16.0.0", 12}, {"192.0.0.0", 24}, {"192.168.0.0", 16}, {"198.18.0.0", 15}, {"224.0.0.0", 3},
+		{"::", 127},        {"::", 96},        {"64:ff9b:1::", 48}, {"fc00::", 7},      {"fe80::", 10},
+		{"fec0::", 10},     {"ff00::", 8},
 	};
 	static const struct {
 		const char *range;
@@ -209,18 +210,20 @@ bool qsb__address_is_special(const struct qsb__address *address)
 void qsb__address_format(const struct qsb__address *address, char *out)
 {
 	const uint8_t *bytes = address->bytes;
-	int best = -1, best_length = 1;
+	unsigned groups[8], best = 8, best_length = 1;
 	char *at = out;
 
 	if (address->family == 4) {
 		snprintf(out, QSB__ADDRESS_TEXT, "%u.%u.%u.%u", bytes[0], bytes[1], bytes[2], bytes[3]);
 		return;
 	}
+	for (unsigned i = 0; i < 8; i++, bytes += 2)
+		groups[i] = (unsigned)bytes[0] << 8 | bytes[1];
 	/* The longest run of two zero groups or more, the first of equals, becomes "::". */
-	for (int i = 0; i < 8; i++) {
-		int length = 0;
+	for (unsigned i = 0; i < 8; i++) {
+		unsigned length = 0;
 
-		while (i + length < 8 && !bytes[2 * (i + length)] && !bytes[2 * (i + length) + 1])
+		while (i + length < 8 && groups[i + length] == 0)
 			length++;
 		if (length > best_length) {
 			best = i;
@@ -228,12 +231,12 @@ void qsb__address_format(const struct qsb__address *address, char *out)
 		}
 	}
 	*at = '\0';
-	for (int i = 0; i < 8; i++) {
+	for (unsigned i = 0; i < 8; i++) {
 		if (i == best) {
 			at += sprintf(at, "::");
 			i += best_length - 1;
 			continue;
 		}
-		at += sprintf(at, "%s%x", i && at[-1] != ':' ? ":" : "", (unsigned)(bytes[2 * i] << 8 | bytes[2 * i + 1]));
+		at += sprintf(at, "%s%x", i && at[-1] != ':' ? ":" : "", groups[i]);
 	}
 }

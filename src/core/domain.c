@@ -14,7 +14,7 @@
 enum { NAME_MAX_BYTES = 253, LABEL_MAX_BYTES = 63 };
 
 struct parse {
-	char *out;   /* QSB__DOMAIN_MAX bytes */
+	char *out; /* QSB__DOMAIN_MAX bytes */
 	char *why;
 	size_t why_size;
 };
@@ -56,7 +56,8 @@ static int add_port(const struct parse *parse, const char *text)
 	unsigned port;
 
 	if (!read_decimal(text, strlen(text), 65535, &port) || port == 0)
-		return refuse_text(parse, "the port must be from 1 to 65535, such as example.com:443, not \"%s\"", text);
+		return refuse_text(parse, "the port must be from 1 to 65535, such as example.com:443, not \"%s\"",
+				   text);
 	snprintf(parse->out + used, QSB__DOMAIN_MAX - used, ":%u", port);
 	return 0;
 }
@@ -75,10 +76,11 @@ static int add_address(const struct parse *parse, const char *text, size_t lengt
 	was_mapped = was_mapped && address.family == 4;
 	most = address.family == 6 || was_mapped ? 128 : 32;
 	if (slash && !read_decimal(slash + 1, length - size - 1, most, &bits))
-		return refuse_text(parse, "a range ends with the number of its leading bits, such as %s", "192.0.2.0/24");
+		return refuse_text(parse, "a range ends with the number of its leading bits, such as %s",
+				   "192.0.2.0/24");
 	if (slash && was_mapped && bits < 96)
 		return refuse_text(parse, "a range of mapped addresses is written as the IPv4 range itself, such as %s",
-		                   "192.0.2.0/24");
+				   "192.0.2.0/24");
 	if (slash) {
 		bits -= was_mapped ? 96 : 0;
 		qsb__address_mask(&address, bits);
@@ -127,8 +129,11 @@ static int check_label(const struct parse *parse, const char *label, size_t leng
 		return refuse(parse, "a part of a name does not begin or end with '-': \"%s\"", label, length);
 	for (size_t i = 0; i < length; i++)
 		if (!is_name_byte((unsigned char)label[i]))
-			return refuse(parse, "a name is made of letters, digits, '-' and '.', unlike \"%s\"; write one such as "
-			              "example.com", label, length);
+			return refuse(
+				parse,
+				"a name is made of letters, digits, '-' and '.', unlike \"%s\"; write one such as "
+				"example.com",
+				label, length);
 	return 0;
 }
 
@@ -139,8 +144,11 @@ static int refuse_number(const struct parse *parse, const char *name, size_t len
 	struct qsb__address meant;
 
 	if (!qsb__address_parse_loose(name, length, &meant))
-		return refuse(parse, "\"%s\" ends in a number like an address, and is none: write four parts from 0 to 255, such as "
-		              "192.0.2.1", name, length);
+		return refuse(
+			parse,
+			"\"%s\" ends in a number like an address, and is none: write four parts from 0 to 255, such as "
+			"192.0.2.1",
+			name, length);
 	qsb__address_format(&meant, text);
 	return refuse_text(parse, "an address is written in full: %s", text);
 }
@@ -250,7 +258,8 @@ static int parse_pattern(const struct parse *parse, const char *text)
 		return code;
 	code = text[length] ? add_address(parse, text, length) : 1;
 	if (code == 1 && strchr(text, ':') && strchr(text + length + 1, ':'))
-		return refuse_text(parse, "\"%s\" is no IPv6 address; with a port it is written [2001:db8::1]:443", text);
+		return refuse_text(parse, "\"%s\" is no IPv6 address; with a port it is written [2001:db8::1]:443",
+				   text);
 	if (code == 1 && memchr(text, '/', length))
 		return refuse(parse, "a rule names a host, not a path: write \"%s\"", text, strcspn(text, "/"));
 	if (code == 1)

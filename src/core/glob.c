@@ -135,7 +135,8 @@ static bool next_part(const char **rest, struct part *part)
 {
 	const char *at = *rest, *end;
 
-	/* Loops, not strspn and strcspn: these prepare tables for each call, which costs more than the few bytes here. */
+	/* Loops, not strspn and strcspn: these prepare tables for each call, which costs more than the few bytes here.
+	 */
 	while (*at == '/')
 		at++;
 	for (end = at; *end && *end != '/'; end++)
@@ -170,7 +171,7 @@ int qsb__glob_check(const char *pattern, char *why, size_t size)
 			at = class_end(at, part.end);
 			if (!at) {
 				snprintf(why, size, "'[' without its ']' in \"%.*s\"; a plain '[' is written \"[[]\"",
-				         (int)(part.end - part.at), part.at);
+					 (int)(part.end - part.at), part.at);
 				return -1;
 			}
 		}

@@ -51,10 +51,13 @@ int qsb__path_absolute(char *out, const char *text, const struct qsb__path_base 
 		return qsb__fail(err, QSB_E_INVALID, "", "a path may not be empty; \".\" is the workspace");
 	if (text[0] == '~') {
 		if (text[1] && text[1] != '/' && !(base->windows && text[1] == '\\'))
-			return qsb__fail(err, QSB_E_INVALID, "", "%s: only ~ and ~/… are understood; write the other user's folder "
-			                 "in full, or ./%s for a file of that name", text, text);
+			return qsb__fail(err, QSB_E_INVALID, "",
+					 "%s: only ~ and ~/… are understood; write the other user's folder "
+					 "in full, or ./%s for a file of that name",
+					 text, text);
 		if (!base->home)
-			return qsb__fail(err, QSB_E_INVALID, "", "%s: the home folder of this user is not known; set HOME", text);
+			return qsb__fail(err, QSB_E_INVALID, "",
+					 "%s: the home folder of this user is not known; set HOME", text);
 		start = base->home;
 		text++;
 	} else if (!qsb__path_is_absolute(text, base->windows)) {
@@ -173,7 +176,7 @@ bool qsb__path_join(char *out, const char *folder, const char *name)
 	}
 	if (first + second + 2 > QSB__PATH_MAX)
 		return false;
-	memmove(out, folder, first);
+	memmove(out, folder, first + 1);
 	out[first] = '/';
 	memcpy(out + first + 1, name, second + 1);
 	return true;

@@ -14,9 +14,9 @@ enum { QSB__PATH_MAX = 4096 }; /* bytes, with the NUL: PATH_MAX of Linux, and th
 
 /* Where a path as written starts. */
 struct qsb__path_base {
-	const char *home;      /* absolute; NULL = not known */
-	const char *folder;    /* absolute: where relative paths start */
-	bool windows;          /* '\' separates too, and "C:" is a root */
+	const char *home;   /* absolute; NULL = not known */
+	const char *folder; /* absolute: where relative paths start */
+	bool windows;       /* '\' separates too, and "C:" is a root */
 };
 
 bool qsb__path_is_absolute(const char *path, bool windows);

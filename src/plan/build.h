@@ -15,17 +15,17 @@ struct qsb__rule {
 	const struct qsb__row *row;   /* the item's list */
 	const char *name;             /* built-in: "built-in: secrets" */
 	const char *reason;
-	unsigned allow, deny;         /* QSB__ACCESS_* */
-	unsigned order;               /* as collected: keeps sorting stable */
-	enum qsb__file_kind file;     /* what is there now */
-	enum qsb__step_kind special;  /* TMPFS, PROC, DEV, LINK; BIND_RO = an ordinary rule */
-	const char *text;             /* of a special step */
-	bool hard;                    /* the denial also holds for whatever lies below, whoever allows it */
-	bool builtin_list;            /* gives way to an entry of the caller's that names exactly this path */
-	bool quiet;                   /* when missing: no name rule of its own */
-	bool pin;                     /* only: the folder must keep its name and place */
-	bool by_name;                 /* the denial gets a name rule instead of a mount */
-	bool pin_all;                 /* the folders between the writable root and this path get pins */
+	unsigned allow, deny;        /* QSB__ACCESS_* */
+	unsigned order;              /* as collected: keeps sorting stable */
+	enum qsb__file_kind file;    /* what is there now */
+	enum qsb__step_kind special; /* TMPFS, PROC, DEV, LINK; BIND_RO = an ordinary rule */
+	const char *text;            /* of a special step */
+	bool hard;                   /* the denial also holds for whatever lies below, whoever allows it */
+	bool builtin_list;           /* gives way to an entry of the caller's that names exactly this path */
+	bool quiet;                  /* when missing: no name rule of its own */
+	bool pin;                    /* only: the folder must keep its name and place */
+	bool by_name;                /* the denial gets a name rule instead of a mount */
+	bool pin_all;                /* the folders between the writable root and this path get pins */
 };
 
 /* An entry with wildcards: a real folder and a pattern below it. */
@@ -55,10 +55,10 @@ struct qsb__build {
 	struct qsb__arena *arena;
 	const struct qsb_policy *policy;
 	const struct qsb__host *host;
-	struct qsb__path_base base;  /* for entries of the policy: the workspace */
+	struct qsb__path_base base; /* for entries of the policy: the workspace */
 	struct qsb_error *err;
 	struct qsb__rules rules;
-	size_t sorted_count;         /* of rules, from the start: those in order already */
+	size_t sorted_count; /* of rules, from the start: those in order already */
 	struct qsb__step *steps;
 	size_t step_count, step_capacity;
 	struct qsb__step *name_rules;
@@ -71,21 +71,21 @@ struct qsb__build {
 	size_t note_count, note_capacity;
 	struct qsb__glob_entry *globs;
 	size_t glob_count, glob_capacity;
-	char last_pin[QSB__PATH_MAX];    /* it and the folders above it have pins */
-	char link[QSB__PATH_MAX];        /* the first link that the last resolve met, "" = none */
+	char last_pin[QSB__PATH_MAX]; /* it and the folders above it have pins */
+	char link[QSB__PATH_MAX];     /* the first link that the last resolve met, "" = none */
 	struct qsb__listing listing;
 	char missing[QSB__PATH_MAX];     /* the last path seen to be missing: so is all below it */
 	char real_folder[QSB__PATH_MAX]; /* the last folder seen to hold no link on its path: spares system calls */
 	struct {
 		const char *name;
 		size_t count;
-	} missing_builtins[8];           /* built-in paths inside writable roots that do not exist yet, by list */
-	size_t writable_count;           /* of rules.items, from the start: those that allow writing */
+	} missing_builtins[8]; /* built-in paths inside writable roots that do not exist yet, by list */
+	size_t writable_count; /* of rules.items, from the start: those that allow writing */
 	struct qsb__shared_text shared[QSB__SHARED_TEXTS];
 	const struct qsb__item *last_item;
 	const char *last_text;
-	bool fold;                       /* names compare without regard to case */
-	bool root_empty;                 /* reading is denied by default */
+	bool fold;       /* names compare without regard to case */
+	bool root_empty; /* reading is denied by default */
 };
 
 /* All of these return 0 or a negative QSB_E_* with build->err filled in. */
@@ -99,7 +99,7 @@ int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const 
 bool qsb__build_could_be_made(const struct qsb__build *build, const char *path);
 /* builtin_rules.c: a rule like `like` for each entry of a built-in list that matters on this host. */
 int qsb__build_add_builtin(struct qsb__build *build, const struct qsb__builtin_path *paths, size_t count,
-                           const struct qsb__rule *like);
+			   const struct qsb__rule *like);
 /* What the rules collected so far leave of `path`; *explicit_deny is true when a denial decides it. */
 unsigned qsb__build_access(const struct qsb__build *build, const char *path, bool *explicit_deny);
 const char *qsb__build_rule_text(struct qsb__build *build, const struct qsb__rule *rule);
@@ -126,7 +126,7 @@ int qsb__build_names(struct qsb__build *build);
 int qsb__build_steps(struct qsb__build *build);
 /* `folder` and the rule's texts must stay until the plan is made. */
 int qsb__build_name_rule(struct qsb__build *build, const char *folder, const char *glob, const struct qsb__rule *rule,
-                         unsigned denies);
+			 unsigned denies);
 int qsb__build_gap(struct qsb__build *build, const char *what, const char *rule, bool asked);
 int qsb__build_note(struct qsb__build *build, const char *text);
 

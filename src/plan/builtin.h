@@ -5,12 +5,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { QSB__ON_LINUX = 1U << 0, QSB__ON_DARWIN = 1U << 1, QSB__ON_WINDOWS = 1U << 2,
-	QSB__ON_UNIX = QSB__ON_LINUX | QSB__ON_DARWIN, QSB__ON_ALL = QSB__ON_UNIX | QSB__ON_WINDOWS };
+enum {
+	QSB__ON_LINUX = 1U << 0,
+	QSB__ON_DARWIN = 1U << 1,
+	QSB__ON_WINDOWS = 1U << 2,
+	QSB__ON_UNIX = QSB__ON_LINUX | QSB__ON_DARWIN,
+	QSB__ON_ALL = QSB__ON_UNIX | QSB__ON_WINDOWS
+};
 
 /*
- * "@secrets" and "@system". `path` starts with "~/" or a root, and its last component may hold wildcards. Entries of one
- * folder stand together, so that a folder that is missing is looked for once.
+ * "@secrets" and "@system". `path` starts with "~/" or a root, and its last component may hold wildcards. Entries of
+ * one folder stand together, so that a folder that is missing is looked for once.
  */
 struct qsb__builtin_path {
 	const char *path;
@@ -24,13 +29,13 @@ extern const size_t qsb__system_path_count;
 
 /*
  * protectNames: a file or folder of this name is never writable, at any depth of a writable root. `name` is the first
- * component; `below` what is protected inside it, NULL = the thing itself. Where `below` has wildcards, git_scan.c finds
- * what exists.
+ * component; `below` what is protected inside it, NULL = the thing itself. Where `below` has wildcards, git_scan.c
+ * finds what exists.
  */
 struct qsb__protected_name {
 	const char *name;
 	const char *below;
-	bool plain_only;    /* only when it is not a folder */
+	bool plain_only; /* only when it is not a folder */
 	const char *reason;
 };
 extern const struct qsb__protected_name qsb__protected_names[];

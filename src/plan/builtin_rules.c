@@ -55,7 +55,9 @@ static bool surely_missing(const struct filter *filter, const char *path)
 
 static unsigned this_os(const struct qsb__host *host)
 {
-	return host->os == QSB__OS_LINUX ? QSB__ON_LINUX : host->os == QSB__OS_DARWIN ? QSB__ON_DARWIN : QSB__ON_WINDOWS;
+	return host->os == QSB__OS_LINUX    ? QSB__ON_LINUX
+	       : host->os == QSB__OS_DARWIN ? QSB__ON_DARWIN
+					    : QSB__ON_WINDOWS;
 }
 
 static int add_missing(struct qsb__build *build, struct qsb__rule *rule, const char *absolute)
@@ -87,7 +89,7 @@ static bool is_surely_missing(struct filters *filters, const struct qsb__build *
 }
 
 int qsb__build_add_builtin(struct qsb__build *build, const struct qsb__builtin_path *paths, size_t count,
-                           const struct qsb__rule *like)
+			   const struct qsb__rule *like)
 {
 	struct filters filters = {.has_config = false};
 	char absolute[QSB__PATH_MAX];
@@ -102,7 +104,8 @@ int qsb__build_add_builtin(struct qsb__build *build, const struct qsb__builtin_p
 
 		if (!(paths[i].on & os) || (path[0] == '~' && !build->host->home))
 			continue;
-		if (!qsb__path_join(absolute, path[0] == '~' ? build->host->home : "/", path + (path[0] == '~' ? 2 : path[0] == '/')))
+		if (!qsb__path_join(absolute, path[0] == '~' ? build->host->home : "/",
+				    path + (path[0] == '~' ? 2 : path[0] == '/')))
 			return qsb__fail(build->err, QSB_E_RANGE, "home", "the path of the home folder is too long");
 		rule.reason = paths[i].reason;
 		if (path[0] == '~' && is_surely_missing(&filters, build, path + 2))

@@ -84,7 +84,7 @@ static bool is_passed(const struct qsb__build *build, const char *name, size_t l
 		size_t size = strlen(text);
 
 		if (size && text[size - 1] == '*' ? length >= size - 1 && memcmp(text, name, size - 1) == 0
-		                                  : size == length && memcmp(text, name, size) == 0)
+						  : size == length && memcmp(text, name, size) == 0)
 			return true;
 	}
 	return false;
@@ -96,7 +96,8 @@ bool qsb__is_secret_variable(const char *variable)
 
 	if (in_table(qsb__harmless_variables, variable, length))
 		return false;
-	return in_table(qsb__secret_variables, variable, length) || (variable[length] && holds_password(variable + length + 1));
+	return in_table(qsb__secret_variables, variable, length) ||
+	       (variable[length] && holds_password(variable + length + 1));
 }
 
 enum fate { KEPT, LEFT_OUT, SECRET };

@@ -8,7 +8,7 @@
 static void say_rule(char *out, size_t size, const struct qsb__step *step)
 {
 	snprintf(out, size, "%s%s%.150s%s", step->rule, step->reason ? " (" : "", step->reason ? step->reason : "",
-	         step->reason ? ")" : "");
+		 step->reason ? ")" : "");
 }
 
 /* What has been learnt on the way from the root to the path. */
@@ -56,11 +56,13 @@ static void apply_step(struct inquiry *inquiry, const struct qsb__step *step)
 	}
 	if (((before ^ out->access) & QSB__ACCESS_READ) || new_place)
 		say_rule(out->read_rule, sizeof(out->read_rule), step);
-	if (((before ^ out->access) & QSB__ACCESS_WRITE) || new_place || !out->access || step->kind == QSB__STEP_BIND_RW)
+	if (((before ^ out->access) & QSB__ACCESS_WRITE) || new_place || !out->access ||
+	    step->kind == QSB__STEP_BIND_RW)
 		say_rule(out->write_rule, sizeof(out->write_rule), step);
 }
 
-/* Length of the part of `path` that a name rule speaks of: the match itself; what lies below it is meant too. 0 = none. */
+/* Length of the part of `path` that a name rule speaks of: the match itself; what lies below it is meant too. 0 = none.
+ */
 static size_t match_length(const struct qsb__step *step, const char *path, bool fold)
 {
 	size_t above, length;
@@ -135,7 +137,7 @@ static void start(const struct qsb__plan *plan, struct qsb__verdict *out)
 
 	out->access = empty ? 0 : QSB__ACCESS_READ;
 	snprintf(out->read_rule, sizeof(out->read_rule), "default: %s may be read",
-	         empty ? "only what is allowed by name" : "everything");
+		 empty ? "only what is allowed by name" : "everything");
 	snprintf(out->write_rule, sizeof(out->write_rule), "default: only what is allowed by name may be written");
 }
 
@@ -157,7 +159,7 @@ void qsb__build_verdict(const struct qsb__plan *plan, bool fold, struct qsb__ver
 }
 
 int qsb__plan_explain_path(const struct qsb__plan *plan, const struct qsb__host *host, const char *path,
-                           struct qsb__verdict *out, struct qsb_error *err)
+			   struct qsb__verdict *out, struct qsb_error *err)
 {
 	memset(out, 0, sizeof(*out));
 	if (!qsb__path_is_absolute(path, plan->os == QSB__OS_WINDOWS))

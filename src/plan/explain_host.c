@@ -51,7 +51,7 @@ static void judge_by_lists(const struct qsb__plan *plan, struct qsb__host_verdic
 }
 
 int qsb__plan_explain_host(const struct qsb__plan *plan, const char *host, struct qsb__host_verdict *out,
-                           struct qsb_error *err)
+			   struct qsb_error *err)
 {
 	char canonical[QSB__DOMAIN_MAX], why[300];
 

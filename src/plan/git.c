@@ -65,8 +65,8 @@ static bool worktree_leads_back(struct qsb__build *build, struct worktree *tree)
 	if (!read_line(build, tree->git_dir, "commondir", line) || !real_path(build, tree->git_dir, line, tree->common))
 		return false;
 	/* git puts it at <common>/worktrees/<name> and nowhere else. */
-	return qsb__path_join(expected, tree->common, "worktrees") && qsb__path_inside(tree->git_dir, expected, build->fold) &&
-	       !same(build, tree->git_dir, expected);
+	return qsb__path_join(expected, tree->common, "worktrees") &&
+	       qsb__path_inside(tree->git_dir, expected, build->fold) && !same(build, tree->git_dir, expected);
 }
 
 /* A submodule's folder has no such file; its config names the worktree. */
@@ -96,8 +96,8 @@ static bool submodule_leads_back(struct qsb__build *build, struct worktree *tree
 
 static bool is_repository(const struct qsb__build *build, const char *folder)
 {
-	return kind_of(build, folder, "HEAD") == QSB__FILE_PLAIN && kind_of(build, folder, "objects") == QSB__FILE_DIR &&
-	       kind_of(build, folder, "refs") == QSB__FILE_DIR;
+	return kind_of(build, folder, "HEAD") == QSB__FILE_PLAIN &&
+	       kind_of(build, folder, "objects") == QSB__FILE_DIR && kind_of(build, folder, "refs") == QSB__FILE_DIR;
 }
 
 /* The workspace is the command's to write: its `.git` file alone proves nothing, the other side must agree. */
@@ -112,8 +112,11 @@ static bool is_genuine(struct qsb__build *build, struct worktree *tree)
 
 static int protect(struct qsb__build *build, const char *folder, const char *name)
 {
-	struct qsb__rule rule = {.deny = QSB__ACCESS_WRITE, .special = QSB__STEP_BIND_RO, .pin_all = true,
-	                         .name = "built-in: git worktree", .reason = "git runs programs that it names"};
+	struct qsb__rule rule = {.deny = QSB__ACCESS_WRITE,
+				 .special = QSB__STEP_BIND_RO,
+				 .pin_all = true,
+				 .name = "built-in: git worktree",
+				 .reason = "git runs programs that it names"};
 	char path[QSB__PATH_MAX];
 
 	return qsb__path_join(path, folder, name) ? qsb__build_add_path(build, &rule, path) : 0;
@@ -123,9 +126,11 @@ static int open_repository(struct qsb__build *build, const struct worktree *tree
 {
 	static const char *const common[] = {"hooks", "config", "info/attributes"};
 	static const char *const own[] = {"gitdir", "commondir", "config.worktree", "hooks", "config"};
-	struct qsb__rule rule = {.allow = QSB__ACCESS_READ | QSB__ACCESS_WRITE, .special = QSB__STEP_BIND_RO,
-	                         .name = "built-in: git worktree", .reason = "the repository of this workspace",
-	                         .file = QSB__FILE_DIR};
+	struct qsb__rule rule = {.allow = QSB__ACCESS_READ | QSB__ACCESS_WRITE,
+				 .special = QSB__STEP_BIND_RO,
+				 .name = "built-in: git worktree",
+				 .reason = "the repository of this workspace",
+				 .file = QSB__FILE_DIR};
 	int result;
 
 	rule.path = qsb__arena_text(build->arena, tree->common);
@@ -133,7 +138,8 @@ static int open_repository(struct qsb__build *build, const struct worktree *tree
 	build->writable_count = build->rules.count;
 	for (size_t i = 0; !result && i < sizeof(common) / sizeof(common[0]); i++)
 		result = protect(build, tree->common, common[i]);
-	for (size_t i = 0; !result && i < sizeof(own) / sizeof(own[0]) && !same(build, tree->git_dir, tree->common); i++)
+	for (size_t i = 0; !result && i < sizeof(own) / sizeof(own[0]) && !same(build, tree->git_dir, tree->common);
+	     i++)
 		result = protect(build, tree->git_dir, own[i]);
 	return result;
 }
@@ -154,8 +160,9 @@ int qsb__build_git(struct qsb__build *build)
 	if (!tree || !qsb__path_join(tree->git_file, build->plan->workspace, ".git"))
 		return 0;
 	if (!real_path(build, build->plan->workspace, line + 8, tree->git_dir) || !is_genuine(build, tree)) {
-		snprintf(text, sizeof(text), "%s names a git folder that does not name this workspace in return: it stays as it is",
-		         tree->git_file);
+		snprintf(text, sizeof(text),
+			 "%s names a git folder that does not name this workspace in return: it stays as it is",
+			 tree->git_file);
 		return qsb__build_note(build, text);
 	}
 	/* What somebody forbade stays forbidden. */

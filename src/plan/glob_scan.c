@@ -17,11 +17,11 @@ struct walk {
 	struct qsb__build *build;
 	struct qsb__glob_entry *entry;
 	char path[QSB__PATH_MAX];
-	size_t length;        /* of the folder in `path` */
-	size_t below;         /* where the part below the entry's folder begins */
+	size_t length; /* of the folder in `path` */
+	size_t below;  /* where the part below the entry's folder begins */
 	size_t seen, matches;
-	bool enough;          /* the rest is left to the name rule */
-	char **folders;       /* still to be entered */
+	bool enough;    /* the rest is left to the name rule */
+	char **folders; /* still to be entered */
 	size_t folder_count, folder_capacity;
 	int result;
 };
@@ -43,7 +43,8 @@ static bool is_sealed(const struct qsb__build *build, const char *path)
 	for (; low < build->sorted_count && qsb__path_inside(build->rules.items[low].path, path, build->fold); low++) {
 		const struct qsb__rule *rule = &build->rules.items[low];
 
-		if (rule->special == QSB__STEP_PROC || rule->special == QSB__STEP_DEV || rule->special == QSB__STEP_TMPFS)
+		if (rule->special == QSB__STEP_PROC || rule->special == QSB__STEP_DEV ||
+		    rule->special == QSB__STEP_TMPFS)
 			denied = denied || qsb__path_compare(rule->path, path, build->fold) == 0;
 		else if (rule->allow)
 			return false;
@@ -63,8 +64,13 @@ static bool is_kernel_tree(const struct qsb__build *build, const char *path)
 static int add_match(struct walk *walk, enum qsb__file_kind kind)
 {
 	struct qsb__glob_entry *entry = walk->entry;
-	struct qsb__rule rule = {.item = entry->item, .row = entry->row, .allow = entry->allow, .deny = entry->deny,
-	                         .special = QSB__STEP_BIND_RO, .file = kind, .quiet = true};
+	struct qsb__rule rule = {.item = entry->item,
+				 .row = entry->row,
+				 .allow = entry->allow,
+				 .deny = entry->deny,
+				 .special = QSB__STEP_BIND_RO,
+				 .file = kind,
+				 .quiet = true};
 
 	entry->found = true;
 	/* A link that matches: what it leads to is held. Its own name is the glob's name rule's affair. */
@@ -83,11 +89,14 @@ static int visit(void *to, const char *name, enum qsb__file_kind kind)
 	    (walk->seen == FENCED_ENTRIES || walk->matches == FENCED_MATCHES))
 		return walk->enough = true;
 	if (++walk->seen > MOST_ENTRIES)
-		return walk->result = qsb__fail(walk->build->err, QSB_E_RANGE, "", "%.60s: more than %d files would have to be "
-		                                "looked at; start the pattern further down", walk->entry->item->text, MOST_ENTRIES);
+		return walk->result = qsb__fail(walk->build->err, QSB_E_RANGE, "",
+						"%.60s: more than %d files would have to be "
+						"looked at; start the pattern further down",
+						walk->entry->item->text, MOST_ENTRIES);
 	if (base + size + 2 > QSB__PATH_MAX)
-		return walk->result = qsb__fail(walk->build->err, QSB_E_RANGE, "", "%.60s: a path below %.80s is too long to be held",
-		                                walk->entry->item->text, walk->entry->folder);
+		return walk->result = qsb__fail(walk->build->err, QSB_E_RANGE, "",
+						"%.60s: a path below %.80s is too long to be held",
+						walk->entry->item->text, walk->entry->folder);
 	walk->path[base] = '/';
 	memcpy(walk->path + base + 1, name, size + 1);
 	if (qsb__glob_match(walk->entry->pattern, walk->path + walk->below, walk->build->fold)) {
@@ -101,7 +110,8 @@ static int visit(void *to, const char *name, enum qsb__file_kind kind)
 	    !is_sealed(walk->build, walk->path)) {
 		char *copy = strdup(walk->path);
 
-		if (!copy || qsb__build_grow(&walk->folders, walk->folder_count, &walk->folder_capacity, sizeof(char *))) {
+		if (!copy ||
+		    qsb__build_grow(&walk->folders, walk->folder_count, &walk->folder_capacity, sizeof(char *))) {
 			free(copy);
 			return walk->result = qsb__fail_memory(walk->build->err, "plan");
 		}
@@ -142,14 +152,14 @@ static int finish_entry(struct qsb__build *build, const struct qsb__glob_entry *
 
 	if (entry->deny && entry->partly && (entry->deny & QSB__ACCESS_READ) &&
 	    qsb__build_gap(build, "program files that match, beyond the first few, can be run (not read)",
-	                   qsb__build_rule_text(build, &rule), false))
+			   qsb__build_rule_text(build, &rule), false))
 		return QSB_E_MEMORY;
 	if (entry->deny)
 		return qsb__build_name_rule(build, entry->folder, entry->pattern, &rule, entry->deny);
 	if (entry->found)
 		return 0;
 	snprintf(text, sizeof(text), "nothing matches %s yet, so %s allows nothing", entry->item->text,
-	         qsb__build_rule_text(build, &rule));
+		 qsb__build_rule_text(build, &rule));
 	return qsb__build_note(build, text);
 }
 
@@ -163,7 +173,7 @@ int qsb__build_globs(struct qsb__build *build)
 			result = finish_entry(build, &build->globs[i]);
 		if (result && build->err)
 			snprintf(build->err->where, sizeof(build->err->where), "%s/%u", build->globs[i].row->pointer,
-			         build->globs[i].item->index);
+				 build->globs[i].item->index);
 	}
 	return result;
 }

@@ -11,7 +11,14 @@
 
 enum qsb__os { QSB__OS_LINUX, QSB__OS_DARWIN, QSB__OS_WINDOWS };
 
-enum qsb__file_kind { QSB__FILE_MISSING, QSB__FILE_PLAIN, QSB__FILE_DIR, QSB__FILE_LINK, QSB__FILE_SOCKET, QSB__FILE_OTHER };
+enum qsb__file_kind {
+	QSB__FILE_MISSING,
+	QSB__FILE_PLAIN,
+	QSB__FILE_DIR,
+	QSB__FILE_LINK,
+	QSB__FILE_SOCKET,
+	QSB__FILE_OTHER
+};
 
 struct qsb__host_ops {
 	/* What `path` is, the last component not followed. Never fails: what cannot be looked at is MISSING. */
@@ -21,15 +28,15 @@ struct qsb__host_ops {
 	int (*resolve)(void *context, const char *path, char *out, size_t size);
 	/* Calls `each` for every entry but '.' and '..'; stops when it returns non-zero. `kind` is that of the entry
 	 * itself. 0, the value that stopped it, or a negative errno. */
-	int (*list)(void *context, const char *path,
-	            int (*each)(void *to, const char *name, enum qsb__file_kind kind), void *to);
+	int (*list)(void *context, const char *path, int (*each)(void *to, const char *name, enum qsb__file_kind kind),
+		    void *to);
 	/* The first `size` - 1 bytes of a small text file, NUL-terminated. Bytes read, or a negative errno. */
 	int (*read)(void *context, const char *path, char *out, size_t size);
 };
 
 struct qsb__host {
 	enum qsb__os os;
-	bool case_insensitive;    /* file names of the workspace */
+	bool case_insensitive; /* file names of the workspace */
 	uint32_t uid;
 	const char *home;         /* absolute, resolved */
 	const char *user_name;    /* NULL = unknown */

@@ -72,7 +72,7 @@ static void fill(struct qsb__listing *listing, const struct qsb__host *host, str
 }
 
 enum qsb__file_kind qsb__listing_kind(struct qsb__listing *listing, const struct qsb__host *host,
-                                      struct qsb__arena *arena, const char *path)
+				      struct qsb__arena *arena, const char *path)
 {
 	size_t length = qsb__path_parent(path);
 
@@ -84,7 +84,8 @@ enum qsb__file_kind qsb__listing_kind(struct qsb__listing *listing, const struct
 		}
 		if (++listing->questions == PAYS_AFTER && strcmp(listing->folder, listing->asked) != 0)
 			fill(listing, host, arena);
-		if (listing->questions >= PAYS_AFTER && listing->whole && strcmp(listing->folder, listing->asked) == 0) {
+		if (listing->questions >= PAYS_AFTER && listing->whole &&
+		    strcmp(listing->folder, listing->asked) == 0) {
 			const struct qsb__listed_name *found = find(listing, path + length + 1);
 
 			return found->name ? found->kind : QSB__FILE_MISSING;

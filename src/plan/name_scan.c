@@ -10,8 +10,8 @@
 struct scan {
 	struct qsb__name_scan shared;
 	char *queue[QSB__SCAN_FOLDERS];
-	size_t first, last;      /* of the queue: breadth first, the shallow ones matter most */
-	bool top;                /* a writable root itself: looked at to the end */
+	size_t first, last;          /* of the queue: breadth first, the shallow ones matter most */
+	bool top;                    /* a writable root itself: looked at to the end */
 	unsigned short by_byte[256]; /* 1 + index of the first protected name with that first byte */
 	char path[QSB__PATH_MAX];
 	size_t length;
@@ -45,8 +45,13 @@ static bool is_unscanned(const struct scan *scan, const char *name)
 
 int qsb__name_scan_protect(struct qsb__name_scan *scan, const char *path, const char *reason, enum qsb__file_kind kind)
 {
-	struct qsb__rule rule = {.deny = QSB__ACCESS_WRITE, .special = QSB__STEP_BIND_RO, .name = "built-in: protected names",
-	                         .reason = reason, .builtin_list = true, .quiet = true, .file = kind};
+	struct qsb__rule rule = {.deny = QSB__ACCESS_WRITE,
+				 .special = QSB__STEP_BIND_RO,
+				 .name = "built-in: protected names",
+				 .reason = reason,
+				 .builtin_list = true,
+				 .quiet = true,
+				 .file = kind};
 
 	if (kind == QSB__FILE_MISSING)
 		return 0;
@@ -59,8 +64,11 @@ int qsb__name_scan_protect(struct qsb__name_scan *scan, const char *path, const 
 /* `.git` of `.git/hooks`: renamed away, it could be built anew with other hooks. */
 int qsb__name_scan_pin(struct qsb__name_scan *scan, const char *path, const char *reason)
 {
-	struct qsb__rule rule = {.pin = true, .special = QSB__STEP_BIND_RO, .name = "built-in: protected names",
-	                         .reason = reason, .file = QSB__FILE_DIR};
+	struct qsb__rule rule = {.pin = true,
+				 .special = QSB__STEP_BIND_RO,
+				 .name = "built-in: protected names",
+				 .reason = reason,
+				 .file = QSB__FILE_DIR};
 
 	rule.path = qsb__arena_text(scan->build->arena, path);
 	return qsb__build_add(scan->build, &rule);
@@ -90,8 +98,8 @@ static int protect_below(struct scan *scan, const char *path, const struct qsb__
 }
 
 /* `folder` is where the thing really is, its path but for a link. */
-static int check_row(struct scan *scan, const struct qsb__protected_name *row, const char *folder, enum qsb__file_kind kind,
-                     bool is_folder)
+static int check_row(struct scan *scan, const struct qsb__protected_name *row, const char *folder,
+		     enum qsb__file_kind kind, bool is_folder)
 {
 	if (row->plain_only && is_folder)
 		return 0;
@@ -128,7 +136,8 @@ static int check_name(struct scan *scan, const char *name, enum qsb__file_kind k
 			result = qsb__build_resolve(scan->shared.build, scan->path, real, &real_kind);
 		resolved = true;
 		if (!result)
-			result = check_row(scan, row, kind == QSB__FILE_LINK ? real : scan->path, kind, real_kind == QSB__FILE_DIR);
+			result = check_row(scan, row, kind == QSB__FILE_LINK ? real : scan->path, kind,
+					   real_kind == QSB__FILE_DIR);
 	}
 	return result;
 }
@@ -215,7 +224,8 @@ static int add_name_rules(struct qsb__build *build, const char *root)
 /* A git folder that is a writable root itself: its objects are no place for a project's files. */
 static bool is_git_folder(const struct scan *scan, const struct qsb__rule *rule)
 {
-	return same_name(scan, qsb__path_name(rule->path), ".git") || (rule->name && strstr(rule->name, "git worktree"));
+	return same_name(scan, qsb__path_name(rule->path), ".git") ||
+	       (rule->name && strstr(rule->name, "git worktree"));
 }
 
 /* The folders that may be written and lie in no other such folder. The rules are sorted. */
@@ -228,12 +238,12 @@ static int scan_roots(struct scan *scan, size_t count)
 		struct qsb__rule rule = build->rules.items[i]; /* a copy: adding moves the array */
 		int result;
 
-		if (!(rule.allow & QSB__ACCESS_WRITE) || rule.special != QSB__STEP_BIND_RO || rule.file != QSB__FILE_DIR ||
-		    (above && qsb__path_inside(rule.path, above, build->fold)))
+		if (!(rule.allow & QSB__ACCESS_WRITE) || rule.special != QSB__STEP_BIND_RO ||
+		    rule.file != QSB__FILE_DIR || (above && qsb__path_inside(rule.path, above, build->fold)))
 			continue;
 		above = rule.path;
 		result = is_git_folder(scan, &rule) ? qsb__name_scan_git(&scan->shared, rule.path)
-		                                    : look_into(scan, rule.path, true);
+						    : look_into(scan, rule.path, true);
 		if (!result)
 			result = add_name_rules(build, rule.path);
 		if (result)

@@ -36,7 +36,8 @@ static int copy_domains(struct qsb__build *build, const struct qsb__list *list, 
 		char canonical[QSB__DOMAIN_MAX], why[300];
 
 		if (qsb__domain_canonical(list->items[i].text, canonical, why, sizeof(why)))
-			return fault(build, pointer, list->items[i].index, qsb__fail(build->err, QSB_E_INVALID, "", "%s", why));
+			return fault(build, pointer, list->items[i].index,
+				     qsb__fail(build->err, QSB_E_INVALID, "", "%s", why));
 		(*out)[i] = qsb__arena_text(build->arena, canonical);
 		if (is_whole_ending(canonical) && note_whole_ending(build, canonical))
 			return QSB_E_MEMORY;
@@ -56,7 +57,8 @@ static int copy_ports(struct qsb__build *build, const struct qsb__list *list, co
 
 		if (port < 1 || port > 65535)
 			return fault(build, pointer, list->items[i].index,
-			             qsb__fail(build->err, QSB_E_RANGE, "", "\"%s\" is no port: a number from 1 to 65535", text));
+				     qsb__fail(build->err, QSB_E_RANGE, "",
+					       "\"%s\" is no port: a number from 1 to 65535", text));
 		(*out)[i] = (uint16_t)port;
 	}
 	return 0;
@@ -93,11 +95,14 @@ int qsb__build_network(struct qsb__build *build)
 	int result;
 
 	plan->network = policy->network.mode;
-	result = copy_domains(build, &policy->network.allowed_domains, "/network/allowedDomains", &plan->allowed_domains);
+	result = copy_domains(build, &policy->network.allowed_domains, "/network/allowedDomains",
+			      &plan->allowed_domains);
 	if (!result)
-		result = copy_domains(build, &policy->network.denied_domains, "/network/deniedDomains", &plan->denied_domains);
+		result = copy_domains(build, &policy->network.denied_domains, "/network/deniedDomains",
+				      &plan->denied_domains);
 	if (!result)
-		result = copy_ports(build, &policy->network.publish_ports, "/network/publishPorts", &plan->publish_ports);
+		result = copy_ports(build, &policy->network.publish_ports, "/network/publishPorts",
+				    &plan->publish_ports);
 	if (!result)
 		result = copy_ports(build, &policy->network.reach_ports, "/network/reachPorts", &plan->reach_ports);
 	return result ? result : copy_sockets(build);

@@ -28,8 +28,8 @@ static void clear_build(struct qsb__build *build)
 /* Resolves a folder that must be there. `what` begins the sentence of the error. */
 static int existing_folder(struct qsb__build *build, const char *text, const char *what, char **out)
 {
-	const struct qsb__path_base base = {.home = build->host->home, .folder = build->host->cwd,
-	                                    .windows = build->base.windows};
+	const struct qsb__path_base base = {
+		.home = build->host->home, .folder = build->host->cwd, .windows = build->base.windows};
 	char absolute[QSB__PATH_MAX], real[QSB__PATH_MAX];
 	enum qsb__file_kind kind;
 	int result = qsb__path_absolute(absolute, text, &base, build->err);
@@ -42,8 +42,8 @@ static int existing_folder(struct qsb__build *build, const char *text, const cha
 		return result;
 	}
 	if (kind == QSB__FILE_MISSING)
-		return qsb__fail(build->err, QSB_E_NOT_FOUND, what, "the %s %s does not exist, or this user may not look into it",
-		                 what, absolute);
+		return qsb__fail(build->err, QSB_E_NOT_FOUND, what,
+				 "the %s %s does not exist, or this user may not look into it", what, absolute);
 	if (kind != QSB__FILE_DIR)
 		return qsb__fail(build->err, QSB_E_INVALID, what, "the %s %s is not a folder", what, absolute);
 	*out = qsb__arena_text(build->arena, real);
@@ -58,7 +58,7 @@ static int find_folders(struct qsb__build *build, const struct qsb__request *req
 	int result;
 
 	result = existing_folder(build, request && request->workspace ? request->workspace : host->cwd, "workspace",
-	                         &plan->workspace);
+				 &plan->workspace);
 	if (result)
 		return result;
 	build->base.folder = plan->workspace;
@@ -100,8 +100,10 @@ static int check_workspace(struct qsb__build *build)
 	qsb__build_verdict(build->plan, build->fold, &verdict);
 	if (verdict.access & QSB__ACCESS_READ)
 		return 0;
-	return qsb__fail(build->err, QSB_E_DENIED, "workspace", "the workspace %s may not be read (%s); choose another folder "
-	                 "with --workspace", build->plan->workspace, verdict.read_rule);
+	return qsb__fail(build->err, QSB_E_DENIED, "workspace",
+			 "the workspace %s may not be read (%s); choose another folder "
+			 "with --workspace",
+			 build->plan->workspace, verdict.read_rule);
 }
 
 /* What the steps cannot hold, of what nobody asked for by name. */
@@ -118,7 +120,8 @@ static int report_gaps(struct qsb__build *build)
 		return QSB_E_MEMORY;
 	for (size_t i = 0; build->missing_builtins[i].name; i++) {
 		snprintf(what, sizeof(what), "%zu path%s that %s not exist yet", build->missing_builtins[i].count,
-		         build->missing_builtins[i].count == 1 ? "" : "s", build->missing_builtins[i].count == 1 ? "does" : "do");
+			 build->missing_builtins[i].count == 1 ? "" : "s",
+			 build->missing_builtins[i].count == 1 ? "does" : "do");
 		if (qsb__build_gap(build, what, build->missing_builtins[i].name, false))
 			return QSB_E_MEMORY;
 	}
@@ -140,7 +143,8 @@ static int hand_over(struct qsb__build *build)
 	if (build->step_count)
 		memcpy(plan->steps, build->steps, build->step_count * sizeof(plan->steps[0]));
 	if (build->name_rule_count)
-		memcpy(plan->steps + build->step_count, build->name_rules, build->name_rule_count * sizeof(plan->steps[0]));
+		memcpy(plan->steps + build->step_count, build->name_rules,
+		       build->name_rule_count * sizeof(plan->steps[0]));
 	if (build->gap_count)
 		memcpy(plan->gaps, build->gaps, build->gap_count * sizeof(plan->gaps[0]));
 	if (build->held_count)
@@ -165,9 +169,9 @@ static int sort_rules(struct qsb__build *build)
 static int build_all(struct qsb__build *build, const struct qsb__request *request)
 {
 	int (*const parts[])(struct qsb__build *) = {
-		qsb__build_network, qsb__build_rules, qsb__build_special, sort_rules, qsb__build_globs, sort_rules,
-		qsb__build_names, qsb__build_steps,
-		qsb__build_environment, report_gaps, hand_over, check_workspace,
+		qsb__build_network,     qsb__build_rules, qsb__build_special, sort_rules,
+		qsb__build_globs,       sort_rules,       qsb__build_names,   qsb__build_steps,
+		qsb__build_environment, report_gaps,      hand_over,          check_workspace,
 	};
 	int result = find_folders(build, request);
 
@@ -180,7 +184,7 @@ static int build_all(struct qsb__build *build, const struct qsb__request *reques
 }
 
 int qsb__plan_new(struct qsb__plan **out, const struct qsb_policy *policy, const struct qsb__host *host,
-                  const struct qsb__request *request, struct qsb_error *err)
+		  const struct qsb__request *request, struct qsb_error *err)
 {
 	struct store *store = calloc(1, sizeof(*store));
 	struct qsb__build *build = calloc(1, sizeof(*build));

@@ -27,27 +27,27 @@ enum qsb__step_kind {
 	QSB__STEP_LINK,      /* path: a symbolic link to make, below ROOT or TMPFS; text: where it points */
 	/* Rules by name, for files that need not exist; they come last. A BIND step at or below a path that matches is
 	 * the more specific one and wins. */
-	QSB__STEP_NAME_RULE  /* path: the folder the rule holds in; text: a glob relative to it */
+	QSB__STEP_NAME_RULE /* path: the folder the rule holds in; text: a glob relative to it */
 };
 
 enum qsb__access { QSB__ACCESS_NONE = 0, QSB__ACCESS_READ = 1U << 0, QSB__ACCESS_WRITE = 1U << 1 };
 
 struct qsb__step {
 	enum qsb__step_kind kind;
-	bool is_dir;        /* what `path` is */
-	unsigned denies;    /* NAME_RULE: QSB__ACCESS_* that it takes away */
-	bool asked;         /* NAME_RULE: by the caller's own entry, not a built-in list: must be held or refused */
+	bool is_dir;     /* what `path` is */
+	unsigned denies; /* NAME_RULE: QSB__ACCESS_* that it takes away */
+	bool asked;      /* NAME_RULE: by the caller's own entry, not a built-in list: must be held or refused */
 	char *path;
-	char *text;         /* see above; NULL where it has no meaning */
-	char *rule;         /* who asked: "/filesystem/denyRead/0 (user)", "built-in: secrets"; never NULL */
-	char *reason;       /* why, for people; may be NULL */
+	char *text;   /* see above; NULL where it has no meaning */
+	char *rule;   /* who asked: "/filesystem/denyRead/0 (user)", "built-in: secrets"; never NULL */
+	char *reason; /* why, for people; may be NULL */
 };
 
 /* How much of a restriction the steps hold, where the plan itself cannot be complete. */
 struct qsb__plan_gap {
-	char *what;         /* "protected names that do not exist yet" */
+	char *what; /* "protected names that do not exist yet" */
 	char *rule;
-	bool asked;         /* the caller asked for it by name: a back end that cannot close the gap must refuse */
+	bool asked; /* the caller asked for it by name: a back end that cannot close the gap must refuse */
 };
 
 /* Never writable, whoever asks: our own files, the kernel's settings. The steps hold it; this tells `explain`. */
@@ -58,8 +58,8 @@ struct qsb__plan_held {
 
 struct qsb__plan {
 	enum qsb__os os;
-	char *workspace;    /* resolved */
-	char *cwd;          /* where the command starts, resolved; the workspace unless said otherwise */
+	char *workspace; /* resolved */
+	char *cwd;       /* where the command starts, resolved; the workspace unless said otherwise */
 	struct qsb__step *steps;
 	size_t step_count;
 	struct qsb__plan_gap *gaps;
@@ -76,9 +76,9 @@ struct qsb__plan {
 	char **unix_sockets;                      /* NULL-terminated, resolved */
 
 	uint64_t memory_bytes, cpus_milli, timeout_ms, processes, open_files, output_bytes, tmp_bytes, file_bytes,
-		disk_reserve_bytes;                   /* 0 = no limit */
+		disk_reserve_bytes; /* 0 = no limit */
 	enum qsb__output_action output_action;
-	bool output_asked;  /* limits.output came from a stronger layer than the preset */
+	bool output_asked; /* limits.output came from a stronger layer than the preset */
 
 	char **environment; /* NULL-terminated "NAME=VALUE", final */
 	char **scrubbed;    /* NULL-terminated names that were dropped as secrets */
@@ -97,7 +97,7 @@ struct qsb__request {
 
 /* Makes the plan. *out is the caller's, to be freed with qsb__plan_free. */
 int qsb__plan_new(struct qsb__plan **out, const struct qsb_policy *policy, const struct qsb__host *host,
-                  const struct qsb__request *request, struct qsb_error *err);
+		  const struct qsb__request *request, struct qsb_error *err);
 void qsb__plan_free(struct qsb__plan *plan);
 
 /* The plan as text, one step a line, stable: the golden tests compare it. */
@@ -105,18 +105,18 @@ void qsb__plan_print(const struct qsb__plan *plan, FILE *to);
 
 /* What the plan lets a command do with one path, and which rule decides. `path` is absolute. */
 struct qsb__verdict {
-	unsigned access;         /* QSB__ACCESS_* */
+	unsigned access; /* QSB__ACCESS_* */
 	char resolved[4096];
-	char read_rule[256];     /* "default: everything may be read", "built-in: secrets (…)" */
+	char read_rule[256]; /* "default: everything may be read", "built-in: secrets (…)" */
 	char write_rule[256];
-	char fix[256];           /* an option that would allow what is refused, "" = none */
-	bool own;                /* the sandbox's own: what the host has there is not seen */
+	char fix[256]; /* an option that would allow what is refused, "" = none */
+	bool own;      /* the sandbox's own: what the host has there is not seen */
 };
 int qsb__plan_explain_path(const struct qsb__plan *plan, const struct qsb__host *host, const char *path,
-                           struct qsb__verdict *out, struct qsb_error *err);
+			   struct qsb__verdict *out, struct qsb_error *err);
 
-/* What the plan says of a host: a name or an address, with ":port" or without, where 443 is meant. Nothing is looked up.
- *   QSB_E_INVALID  it is no host; the message shows the right spelling */
+/* What the plan says of a host: a name or an address, with ":port" or without, where 443 is meant. Nothing is looked
+ * up. QSB_E_INVALID  it is no host; the message shows the right spelling */
 struct qsb__host_verdict {
 	bool allowed;
 	char host[QSB__DOMAIN_MAX]; /* canonical, without the port */
@@ -125,6 +125,6 @@ struct qsb__host_verdict {
 	char fix[QSB__DOMAIN_MAX + 100];  /* an option that would allow it, "" = none */
 };
 int qsb__plan_explain_host(const struct qsb__plan *plan, const char *host, struct qsb__host_verdict *out,
-                           struct qsb_error *err);
+			   struct qsb_error *err);
 
 #endif

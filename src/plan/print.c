@@ -5,10 +5,10 @@
 #include "plan/plan.h"
 
 static const char *const kind_names[] = {
-	[QSB__STEP_ROOT] = "root", [QSB__STEP_BIND_RO] = "bind-ro", [QSB__STEP_BIND_RW] = "bind-rw",
-	[QSB__STEP_PIN] = "pin", [QSB__STEP_MASK_FILE] = "mask-file", [QSB__STEP_MASK_DIR] = "mask-dir",
-	[QSB__STEP_TMPFS] = "tmpfs", [QSB__STEP_PROC] = "proc", [QSB__STEP_DEV] = "dev", [QSB__STEP_LINK] = "link",
-	[QSB__STEP_NAME_RULE] = "name-rule",
+	[QSB__STEP_ROOT] = "root",   [QSB__STEP_BIND_RO] = "bind-ro",     [QSB__STEP_BIND_RW] = "bind-rw",
+	[QSB__STEP_PIN] = "pin",     [QSB__STEP_MASK_FILE] = "mask-file", [QSB__STEP_MASK_DIR] = "mask-dir",
+	[QSB__STEP_TMPFS] = "tmpfs", [QSB__STEP_PROC] = "proc",           [QSB__STEP_DEV] = "dev",
+	[QSB__STEP_LINK] = "link",   [QSB__STEP_NAME_RULE] = "name-rule",
 };
 
 /* Any byte can stand in a path: one line stays one line, and one field one field. */
@@ -76,12 +76,13 @@ static void print_ports(const char *name, const uint16_t *ports, FILE *to)
 
 static void print_limits(const struct qsb__plan *plan, FILE *to)
 {
-	fprintf(to, "limits memory=%" PRIu64 " cpus=%" PRIu64 "/1000 timeout=%" PRIu64 "ms processes=%" PRIu64
-	        " open-files=%" PRIu64 "\n", plan->memory_bytes, plan->cpus_milli, plan->timeout_ms, plan->processes,
-	        plan->open_files);
+	fprintf(to,
+		"limits memory=%" PRIu64 " cpus=%" PRIu64 "/1000 timeout=%" PRIu64 "ms processes=%" PRIu64
+		" open-files=%" PRIu64 "\n",
+		plan->memory_bytes, plan->cpus_milli, plan->timeout_ms, plan->processes, plan->open_files);
 	fprintf(to, "limits output=%" PRIu64 " (%s%s) tmp=%" PRIu64 " file=%" PRIu64 " disk-reserve=%" PRIu64 "\n",
-	        plan->output_bytes, plan->output_action == QSB__OUTPUT_KILL ? "kill" : "truncate",
-	        plan->output_asked ? ", asked" : "", plan->tmp_bytes, plan->file_bytes, plan->disk_reserve_bytes);
+		plan->output_bytes, plan->output_action == QSB__OUTPUT_KILL ? "kill" : "truncate",
+		plan->output_asked ? ", asked" : "", plan->tmp_bytes, plan->file_bytes, plan->disk_reserve_bytes);
 }
 
 void qsb__plan_print(const struct qsb__plan *plan, FILE *to)
@@ -94,11 +95,12 @@ void qsb__plan_print(const struct qsb__plan *plan, FILE *to)
 	fprintf(to, "\ncwd ");
 	print_text(plan->cwd, to);
 	fprintf(to, "\ntmp %s\nprotect-names %s\nscan %s\n", plan->tmp_private ? "private" : "host",
-	        plan->protect_names ? "yes" : "no", plan->scan_complete ? "complete" : "partial");
+		plan->protect_names ? "yes" : "no", plan->scan_complete ? "complete" : "partial");
 	for (size_t i = 0; i < plan->step_count; i++)
 		print_step(&plan->steps[i], to);
 	for (size_t i = 0; i < plan->gap_count; i++)
-		fprintf(to, "gap%s \"%s\"  # %s\n", plan->gaps[i].asked ? " asked" : "", plan->gaps[i].what, plan->gaps[i].rule);
+		fprintf(to, "gap%s \"%s\"  # %s\n", plan->gaps[i].asked ? " asked" : "", plan->gaps[i].what,
+			plan->gaps[i].rule);
 	print_texts("note", plan->notes, to);
 	fprintf(to, "network %s\n", networks[plan->network]);
 	print_texts("allow-domain", plan->allowed_domains, to);

@@ -106,7 +106,8 @@ const struct qsb__protected_name qsb__protected_names[] = {
 const size_t qsb__protected_name_count = sizeof(qsb__protected_names) / sizeof(qsb__protected_names[0]);
 
 const char *const qsb__unscanned_folders[] = {
-	"node_modules", "target", "venv", ".venv", "__pycache__", ".tox", ".nox", ".cache", ".mypy_cache", ".pytest_cache",
-	".gradle", ".m2", ".npm", ".pnpm-store", ".yarn", ".rustup", ".nvm", ".pyenv", "site-packages", "bower_components",
-	NULL,
+	"node_modules",  "target",           "venv",        ".venv",         "__pycache__", ".tox",
+	".nox",          ".cache",           ".mypy_cache", ".pytest_cache", ".gradle",     ".m2",
+	".npm",          ".pnpm-store",      ".yarn",       ".rustup",       ".nvm",        ".pyenv",
+	"site-packages", "bower_components", NULL,
 };

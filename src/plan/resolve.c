@@ -17,7 +17,7 @@ static int resolve_on_host(struct qsb__build *build, const char *path, char *out
 
 	if (result == -ENAMETOOLONG)
 		return qsb__fail(build->err, QSB_E_RANGE, "", "the real path of %.100s… is longer than %d bytes", path,
-		                 QSB__PATH_MAX - 1);
+				 QSB__PATH_MAX - 1);
 	if (result < 0) {
 		memcpy(out, path, strlen(path) + 1);
 		qsb__path_fold_dots(out);

@@ -162,7 +162,8 @@ int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const 
 
 	if (result)
 		return result;
-	if (rule->file == QSB__FILE_MISSING && !rule->allow && !build->link[0] && !qsb__build_could_be_made(build, real))
+	if (rule->file == QSB__FILE_MISSING && !rule->allow && !build->link[0] &&
+	    !qsb__build_could_be_made(build, real))
 		return 0;
 	rule->path = qsb__arena_text(build->arena, real);
 	if (rule->file == QSB__FILE_LINK) /* changed under our hands */
@@ -174,12 +175,18 @@ int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const 
 static int add_token(struct qsb__build *build, const struct list_of_rules *of, const struct qsb__item *item)
 {
 	bool secrets = strcmp(item->text, "@secrets") == 0;
-	struct qsb__rule rule = {.name = secrets ? "built-in: secrets" : "built-in: system", .allow = of->allow,
-	                         .deny = of->deny, .special = QSB__STEP_BIND_RO, .builtin_list = true, .pin_all = of->deny};
+	struct qsb__rule rule = {.name = secrets ? "built-in: secrets" : "built-in: system",
+				 .allow = of->allow,
+				 .deny = of->deny,
+				 .special = QSB__STEP_BIND_RO,
+				 .builtin_list = true,
+				 .pin_all = of->deny};
 
 	if (!secrets && strcmp(item->text, "@system") != 0)
-		return qsb__fail(build->err, QSB_E_UNKNOWN, "", "%s: the built-in lists are @secrets and @system; a file of that "
-		                 "name is written ./%s", item->text, item->text);
+		return qsb__fail(build->err, QSB_E_UNKNOWN, "",
+				 "%s: the built-in lists are @secrets and @system; a file of that "
+				 "name is written ./%s",
+				 item->text, item->text);
 	if (secrets)
 		return qsb__build_add_builtin(build, qsb__secret_paths, qsb__secret_path_count, &rule);
 	return qsb__build_add_builtin(build, qsb__system_paths, qsb__system_path_count, &rule);
@@ -197,9 +204,10 @@ static int add_glob(struct qsb__build *build, const struct list_of_rules *of, co
 
 	if (strlen(item->text) >= QSB__PATH_MAX || qsb__glob_check(item->text, why, sizeof(why)))
 		return qsb__fail(build->err, QSB_E_INVALID, "", "%.60s: %s", item->text,
-		                 strlen(item->text) >= QSB__PATH_MAX ? "too long" : why);
+				 strlen(item->text) >= QSB__PATH_MAX ? "too long" : why);
 	if (qsb__path_has_dots(rest))
-		return qsb__fail(build->err, QSB_E_INVALID, "", "%s: \"..\" after a wildcard has no clear meaning", item->text);
+		return qsb__fail(build->err, QSB_E_INVALID, "", "%s: \"..\" after a wildcard has no clear meaning",
+				 item->text);
 	snprintf(start, sizeof(start), "%.*s", (int)prefix, prefix ? item->text : ".");
 	result = qsb__path_absolute(absolute, prefix ? start : ".", &build->base, build->err);
 	if (!result)
@@ -209,7 +217,7 @@ static int add_glob(struct qsb__build *build, const struct list_of_rules *of, co
 	rest += strspn(rest, "/");
 	entry.folder = qsb__arena_text(build->arena, real);
 	entry.pattern = strchr(item->text, '/') ? qsb__arena_text(build->arena, rest)
-	                                        : qsb__arena_format(build->arena, "**/%s", rest);
+						: qsb__arena_format(build->arena, "**/%s", rest);
 	if (!entry.folder || !entry.pattern ||
 	    qsb__build_grow(&build->globs, build->glob_count, &build->glob_capacity, sizeof(entry)))
 		return qsb__fail_memory(build->err, "plan");
@@ -219,8 +227,12 @@ static int add_glob(struct qsb__build *build, const struct list_of_rules *of, co
 
 static int add_entry(struct qsb__build *build, const struct list_of_rules *of, const struct qsb__item *item)
 {
-	struct qsb__rule rule = {.item = item, .row = of->row, .allow = of->allow, .deny = of->deny,
-	                         .special = QSB__STEP_BIND_RO, .pin_all = of->deny};
+	struct qsb__rule rule = {.item = item,
+				 .row = of->row,
+				 .allow = of->allow,
+				 .deny = of->deny,
+				 .special = QSB__STEP_BIND_RO,
+				 .pin_all = of->deny};
 	char absolute[QSB__PATH_MAX];
 	int result;
 
@@ -268,7 +280,8 @@ static bool starts_empty(const struct qsb__build *build)
 
 	if (names_root(build, &policy->filesystem.deny_read))
 		return true;
-	return !names_root(build, &policy->filesystem.allow_read) && !names_root(build, &policy->filesystem.allow_write);
+	return !names_root(build, &policy->filesystem.allow_read) &&
+	       !names_root(build, &policy->filesystem.allow_write);
 }
 
 /* Allowances come first: what is writable decides which missing paths matter. Writing includes reading, and what may
@@ -279,17 +292,21 @@ int qsb__build_rules(struct qsb__build *build)
 	int result;
 
 	build->root_empty = starts_empty(build);
-	result = add_list(build, (struct list_of_rules){.pointer = "/filesystem/allowWrite", .allow = RW,
-	                                                .list = &policy->filesystem.allow_write});
+	result = add_list(build, (struct list_of_rules){.pointer = "/filesystem/allowWrite",
+							.allow = RW,
+							.list = &policy->filesystem.allow_write});
 	build->writable_count = build->rules.count;
 	if (!result)
-		result = add_list(build, (struct list_of_rules){.pointer = "/filesystem/allowRead", .allow = QSB__ACCESS_READ,
-		                                                .list = &policy->filesystem.allow_read});
+		result = add_list(build, (struct list_of_rules){.pointer = "/filesystem/allowRead",
+								.allow = QSB__ACCESS_READ,
+								.list = &policy->filesystem.allow_read});
 	if (!result)
-		result = add_list(build, (struct list_of_rules){.pointer = "/filesystem/denyRead", .deny = RW,
-		                                                .list = &policy->filesystem.deny_read});
+		result = add_list(build, (struct list_of_rules){.pointer = "/filesystem/denyRead",
+								.deny = RW,
+								.list = &policy->filesystem.deny_read});
 	if (!result)
-		result = add_list(build, (struct list_of_rules){.pointer = "/filesystem/denyWrite", .deny = QSB__ACCESS_WRITE,
-		                                                .list = &policy->filesystem.deny_write});
+		result = add_list(build, (struct list_of_rules){.pointer = "/filesystem/denyWrite",
+								.deny = QSB__ACCESS_WRITE,
+								.list = &policy->filesystem.deny_write});
 	return result ? result : qsb__build_git(build);
 }

@@ -10,10 +10,14 @@ static enum qsb__file_kind kind_of(const struct qsb__build *build, const char *p
 }
 
 static int add_special(struct qsb__build *build, enum qsb__step_kind kind, const char *path, const char *text,
-                       const char *reason)
+		       const char *reason)
 {
-	struct qsb__rule rule = {.path = qsb__arena_text(build->arena, path), .special = kind, .text = text,
-	                         .name = "built-in: private folders", .reason = reason, .file = QSB__FILE_DIR};
+	struct qsb__rule rule = {.path = qsb__arena_text(build->arena, path),
+				 .special = kind,
+				 .text = text,
+				 .name = "built-in: private folders",
+				 .reason = reason,
+				 .file = QSB__FILE_DIR};
 
 	return qsb__build_add(build, &rule);
 }
@@ -30,7 +34,8 @@ const char *qsb__build_variable(const struct qsb__build *build, const char *name
 
 static int allow_reading(struct qsb__build *build, const char *path, const char *name, const char *reason)
 {
-	struct qsb__rule rule = {.allow = QSB__ACCESS_READ, .special = QSB__STEP_BIND_RO, .name = name, .reason = reason};
+	struct qsb__rule rule = {
+		.allow = QSB__ACCESS_READ, .special = QSB__STEP_BIND_RO, .name = name, .reason = reason};
 
 	return kind_of(build, path) == QSB__FILE_MISSING ? 0 : qsb__build_add_path(build, &rule, path);
 }
@@ -47,8 +52,11 @@ static int add_scratch(struct qsb__build *build, const char *path, bool always)
 	if (kind != QSB__FILE_DIR && !always)
 		return 0;
 	if (build->policy->filesystem.tmp == QSB__TMP_HOST) {
-		struct qsb__rule rule = {.allow = QSB__ACCESS_READ | QSB__ACCESS_WRITE, .special = QSB__STEP_BIND_RO,
-		                         .name = "/filesystem/tmp", .file = kind, .reason = "the host's temporary files"};
+		struct qsb__rule rule = {.allow = QSB__ACCESS_READ | QSB__ACCESS_WRITE,
+					 .special = QSB__STEP_BIND_RO,
+					 .name = "/filesystem/tmp",
+					 .file = kind,
+					 .reason = "the host's temporary files"};
 
 		rule.path = qsb__arena_text(build->arena, real);
 		return kind == QSB__FILE_DIR ? qsb__build_add(build, &rule) : 0;
@@ -84,7 +92,7 @@ static int add_run(struct qsb__build *build)
 		result = qsb__build_resolve(build, links[i], real, &kind);
 		if (!result && kind != QSB__FILE_MISSING)
 			result = add_special(build, QSB__STEP_LINK, links[i], qsb__arena_text(build->arena, real),
-			                     "NixOS finds its programs through it");
+					     "NixOS finds its programs through it");
 	}
 	return result;
 }
@@ -92,8 +100,11 @@ static int add_run(struct qsb__build *build)
 /* An XDG_RUNTIME_DIR elsewhere holds the same kind of sockets. */
 static int mask_runtime_dir(struct qsb__build *build)
 {
-	struct qsb__rule rule = {.deny = QSB__ACCESS_READ | QSB__ACCESS_WRITE, .special = QSB__STEP_BIND_RO, .pin_all = true,
-	                         .name = "built-in: runtime folder", .reason = "sockets of the user's services lie there"};
+	struct qsb__rule rule = {.deny = QSB__ACCESS_READ | QSB__ACCESS_WRITE,
+				 .special = QSB__STEP_BIND_RO,
+				 .pin_all = true,
+				 .name = "built-in: runtime folder",
+				 .reason = "sockets of the user's services lie there"};
 	const char *folder = build->host->runtime_dir;
 
 	if (!folder || !qsb__path_is_absolute(folder, build->base.windows) || qsb__path_inside(folder, "/run", false) ||
@@ -104,8 +115,12 @@ static int mask_runtime_dir(struct qsb__build *build)
 
 static int add_linux(struct qsb__build *build)
 {
-	struct qsb__rule kernel = {.deny = QSB__ACCESS_WRITE, .hard = true, .special = QSB__STEP_BIND_RO, .quiet = true,
-	                           .name = "built-in: kernel settings", .reason = "root may write them without any privilege"};
+	struct qsb__rule kernel = {.deny = QSB__ACCESS_WRITE,
+				   .hard = true,
+				   .special = QSB__STEP_BIND_RO,
+				   .quiet = true,
+				   .name = "built-in: kernel settings",
+				   .reason = "root may write them without any privilege"};
 	int result = add_scratch(build, "/tmp", true);
 
 	if (!result)
@@ -141,8 +156,13 @@ static int add_windows(struct qsb__build *build)
 /* `quiet`: another name rule speaks of it when it does not exist. */
 static int hold(struct qsb__build *build, const char *path, const char *reason, bool quiet)
 {
-	struct qsb__rule rule = {.deny = QSB__ACCESS_WRITE, .hard = true, .special = QSB__STEP_BIND_RO, .pin_all = true,
-	                         .name = "built-in: own files", .reason = reason, .quiet = quiet};
+	struct qsb__rule rule = {.deny = QSB__ACCESS_WRITE,
+				 .hard = true,
+				 .special = QSB__STEP_BIND_RO,
+				 .pin_all = true,
+				 .name = "built-in: own files",
+				 .reason = reason,
+				 .quiet = quiet};
 
 	return qsb__build_add_path(build, &rule, path);
 }
@@ -176,11 +196,12 @@ static int add_own_files(struct qsb__build *build)
 int qsb__build_special(struct qsb__build *build)
 {
 	int result = build->host->os == QSB__OS_LINUX    ? add_linux(build)
-	             : build->host->os == QSB__OS_DARWIN ? add_darwin(build)
-	                                                 : add_windows(build);
+		     : build->host->os == QSB__OS_DARWIN ? add_darwin(build)
+							 : add_windows(build);
 
 	for (size_t i = 0; !result && build->plan->unix_sockets && build->plan->unix_sockets[i]; i++)
-		result = allow_reading(build, build->plan->unix_sockets[i], "/network/unixSockets", "a socket allowed by name");
+		result = allow_reading(build, build->plan->unix_sockets[i], "/network/unixSockets",
+				       "a socket allowed by name");
 	if (!result)
 		result = mask_runtime_dir(build);
 	return result ? result : add_own_files(build);

@@ -14,9 +14,9 @@ struct frame {
 	const char *path;
 	const char *anchor; /* the nearest folder at or above with a step of its own */
 	unsigned access;
-	bool hard;     /* never writable again below */
-	bool scratch;  /* the host's own files are not here */
-	bool closed;   /* /proc and /dev: nothing of the policy reaches into them */
+	bool hard;    /* never writable again below */
+	bool scratch; /* the host's own files are not here */
+	bool closed;  /* /proc and /dev: nothing of the policy reaches into them */
 };
 
 /* All that is said of one path. */
@@ -42,7 +42,7 @@ static char *shared_copy(struct qsb__build *build, const char *text)
 }
 
 static int add_step(struct qsb__build *build, enum qsb__step_kind kind, const struct node *node,
-                    const struct qsb__rule *rule)
+		    const struct qsb__rule *rule)
 {
 	struct qsb__step *step;
 
@@ -60,7 +60,7 @@ static int add_step(struct qsb__build *build, enum qsb__step_kind kind, const st
 }
 
 int qsb__build_name_rule(struct qsb__build *build, const char *folder, const char *glob, const struct qsb__rule *rule,
-                         unsigned denies)
+			 unsigned denies)
 {
 	struct qsb__step *step;
 
@@ -169,7 +169,7 @@ static void count_missing(struct qsb__build *build, const struct qsb__rule *rule
 
 /* One of many entries that exist, which the live rule alone holds: ten thousand mounts would take seconds. */
 static int deny_live(struct qsb__build *build, const struct node *node, const struct frame *above, unsigned denies,
-                     const struct qsb__rule *rule)
+		     const struct qsb__rule *rule)
 {
 	return qsb__build_name_rule(build, above->anchor, qsb__path_below(node->path, above->anchor), rule, denies);
 }
@@ -184,8 +184,10 @@ static int deny_by_name(struct qsb__build *build, const struct node *node, const
 		return 0;
 	if (!qsb__glob_quote(glob, sizeof(glob), qsb__path_below(node->path, above->anchor)))
 		return qsb__fail(build->err, QSB_E_RANGE, "plan", "a denied path is too long: %.100s…", node->path);
-	snprintf(what, sizeof(what), node->file == QSB__FILE_LINK ? "%s is a link, which could be replaced by a file"
-	                                                          : "%s does not exist, and could be made", node->path);
+	snprintf(what, sizeof(what),
+		 node->file == QSB__FILE_LINK ? "%s is a link, which could be replaced by a file"
+					      : "%s does not exist, and could be made",
+		 node->path);
 	if (!rule->item)
 		count_missing(build, rule);
 	else if (qsb__build_gap(build, what, qsb__build_rule_text(build, rule), true))
@@ -201,7 +203,7 @@ static int allow_missing(struct qsb__build *build, const struct node *node)
 	if (!rule || !rule->item || node->file == QSB__FILE_LINK)
 		return 0;
 	snprintf(text, sizeof(text), "%s does not exist, so %s allows nothing there", node->path,
-	         qsb__build_rule_text(build, rule));
+		 qsb__build_rule_text(build, rule));
 	return qsb__build_note(build, text);
 }
 
@@ -235,7 +237,11 @@ static const struct qsb__rule *cause(const struct node *node, unsigned before, u
 		(access & ~before) & QSB__ACCESS_READ ? node->allow[0] : NULL,
 		(before & ~access) & QSB__ACCESS_WRITE ? node->hard : NULL,
 		(before & ~access) & QSB__ACCESS_WRITE ? node->deny[1] : NULL,
-		node->deny[1], node->deny[0], node->allow[1], node->allow[0], node->hard,
+		node->deny[1],
+		node->deny[0],
+		node->allow[1],
+		node->allow[0],
+		node->hard,
 	};
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
@@ -249,8 +255,9 @@ static int add_devices(struct qsb__build *build, const struct node *folder)
 	const struct qsb__list *devices = &build->policy->filesystem.devices;
 
 	for (size_t i = 0; i < devices->count; i++) {
-		struct qsb__rule rule = {.item = &devices->items[i], .text = devices->items[i].text,
-		                         .row = qsb__row_by_pointer("/filesystem/devices")};
+		struct qsb__rule rule = {.item = &devices->items[i],
+					 .text = devices->items[i].text,
+					 .row = qsb__row_by_pointer("/filesystem/devices")};
 
 		if (add_step(build, QSB__STEP_DEV, folder, &rule))
 			return QSB_E_MEMORY;
@@ -258,15 +265,19 @@ static int add_devices(struct qsb__build *build, const struct node *folder)
 	return 0;
 }
 
-static int place_special(struct qsb__build *build, const struct node *node, const struct frame *above, struct frame *here)
+static int place_special(struct qsb__build *build, const struct node *node, const struct frame *above,
+			 struct frame *here)
 {
 	enum qsb__step_kind kind = node->special->special;
 	struct node folder = *node;
 
 	folder.file = kind == QSB__STEP_LINK ? QSB__FILE_LINK : QSB__FILE_DIR;
-	*here = (struct frame){.path = node->path, .anchor = node->path, .scratch = true,
-	                       .access = QSB__ACCESS_READ | QSB__ACCESS_WRITE, .hard = above->hard,
-	                       .closed = kind == QSB__STEP_PROC || kind == QSB__STEP_DEV};
+	*here = (struct frame){.path = node->path,
+			       .anchor = node->path,
+			       .scratch = true,
+			       .access = QSB__ACCESS_READ | QSB__ACCESS_WRITE,
+			       .hard = above->hard,
+			       .closed = kind == QSB__STEP_PROC || kind == QSB__STEP_DEV};
 	if (kind == QSB__STEP_LINK) {
 		*here = *above;
 		here->path = node->path;
@@ -383,8 +394,9 @@ static bool is_beyond_fence(const struct qsb__build *build, const struct qsb__ru
 
 static int report_unfenced(struct qsb__build *build, const struct qsb__rule *rule)
 {
-	return qsb__build_gap(build, "program files among the many denied ones, beyond the first few, can be run (not read)",
-	                      qsb__build_rule_text(build, rule), false);
+	return qsb__build_gap(build,
+			      "program files among the many denied ones, beyond the first few, can be run (not read)",
+			      qsb__build_rule_text(build, rule), false);
 }
 
 static int add_pins(struct qsb__build *build)
@@ -471,7 +483,8 @@ int qsb__build_steps(struct qsb__build *build)
 	if (!result && qsb__build_grow(&frames, 0, &capacity, sizeof(*frames)))
 		result = qsb__fail_memory(build->err, "plan");
 	if (!result) {
-		frames[0] = (struct frame){.path = "/", .anchor = "/", .access = build->root_empty ? 0 : QSB__ACCESS_READ};
+		frames[0] =
+			(struct frame){.path = "/", .anchor = "/", .access = build->root_empty ? 0 : QSB__ACCESS_READ};
 		result = place_all(build, &frames, &capacity);
 	}
 	free(frames);

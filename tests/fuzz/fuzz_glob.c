@@ -22,7 +22,8 @@ static void check_walk(const char *pattern, char *path, bool fold)
 		if (*at != '/' || at[-1] == '/')
 			continue;
 		*at = '\0';
-		expect(at[1] == '\0' || strspn(at + 1, "/") == strlen(at + 1) || qsb__glob_may_hold(pattern, path, fold));
+		expect(at[1] == '\0' || strspn(at + 1, "/") == strlen(at + 1) ||
+		       qsb__glob_may_hold(pattern, path, fold));
 		*at = '/';
 	}
 }
@@ -50,7 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_walk(pattern, path, fold);
 	}
 	if (!qsb__glob_is_pattern(pattern))
-		expect(!*pattern || strlen(pattern) >= QSB__GLOB_MAX || qsb__glob_check(pattern, why, sizeof(why)) == 0);
+		expect(!*pattern || strlen(pattern) >= QSB__GLOB_MAX ||
+		       qsb__glob_check(pattern, why, sizeof(why)) == 0);
 	qsb__glob_check(pattern, why, sizeof(why));
 	return 0;
 }

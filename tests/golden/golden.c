@@ -25,13 +25,16 @@ static int add_layers(struct qsb_policy *policy, const json_t *json, struct qsb_
 
 	for (i = 0; i < sizeof(layers) / sizeof(layers[0]); i++) {
 		char *text = json_dumps(json_object_get(json, layers[i].key), 0);
-		int result = text ? qsb__policy_merge_json(policy, layers[i].layer, text, strlen(text), layers[i].key, err) : 0;
+		int result =
+			text ? qsb__policy_merge_json(policy, layers[i].layer, text, strlen(text), layers[i].key, err)
+			     : 0;
 
 		free(text);
 		if (result)
 			return result;
 	}
-	json_array_foreach(json_object_get(json, "options"), i, option) {
+	json_array_foreach(json_object_get(json, "options"), i, option)
+	{
 		const char *name = json_string_value(json_array_get(option, 0));
 		const char *value = json_string_value(json_array_get(option, 1));
 		int result = qsb__policy_set_text(policy, qsb__row_by_option(name), value, QSB__LAYER_OPTION, err);
@@ -57,7 +60,8 @@ static void print_verdicts(const json_t *json, const struct qsb__plan *plan, con
 	const json_t *path;
 	size_t i;
 
-	json_array_foreach(json_object_get(json, "explain"), i, path) {
+	json_array_foreach(json_object_get(json, "explain"), i, path)
+	{
 		struct qsb__verdict verdict;
 		struct qsb_error err = {0};
 
@@ -66,8 +70,8 @@ static void print_verdicts(const json_t *json, const struct qsb__plan *plan, con
 			continue;
 		}
 		fprintf(to, "explain %s -> %s%s\n  read: %s\n  write: %s\n", verdict.resolved,
-		        verdict.access & QSB__ACCESS_READ ? "r" : "-", verdict.access & QSB__ACCESS_WRITE ? "w" : "-",
-		        verdict.read_rule, verdict.write_rule);
+			verdict.access & QSB__ACCESS_READ ? "r" : "-", verdict.access & QSB__ACCESS_WRITE ? "w" : "-",
+			verdict.read_rule, verdict.write_rule);
 		if (verdict.fix[0])
 			fprintf(to, "  fix: %s\n", verdict.fix);
 	}
@@ -80,7 +84,7 @@ static void print_case(const json_t *json, FILE *to)
 	struct qsb_error err = {0};
 	struct qsb__host host;
 	struct qsb__request request = {.workspace = json_string_value(json_object_get(json, "workspace")),
-	                               .cwd = json_string_value(json_object_get(json, "startIn"))};
+				       .cwd = json_string_value(json_object_get(json, "startIn"))};
 
 	if (!made_host_init(&host, json))
 		return;
@@ -152,7 +156,8 @@ static void show_difference(const char *got, const char *wanted)
 		got += a + (got[a] ? 1 : 0);
 		wanted += b + (wanted[b] ? 1 : 0);
 	}
-	printf("#      got: %.*s\n# expected: %.*s\n", (int)strcspn(got, "\n"), got, (int)strcspn(wanted, "\n"), wanted);
+	printf("#      got: %.*s\n# expected: %.*s\n", (int)strcspn(got, "\n"), got, (int)strcspn(wanted, "\n"),
+	       wanted);
 }
 
 static void run_case(const char *folder, const char *file, bool write)

@@ -33,7 +33,8 @@ static int by_folded_path(const void *left, const void *right)
 static const struct entry *find(const struct tree *tree, const char *path)
 {
 	struct entry key = {.path = strdup(path)};
-	const struct entry *found = bsearch(&key, tree->entries, tree->count, sizeof(key), tree->fold ? by_folded_path : by_path);
+	const struct entry *found =
+		bsearch(&key, tree->entries, tree->count, sizeof(key), tree->fold ? by_folded_path : by_path);
 
 	free(key.path);
 	return found;
@@ -94,7 +95,7 @@ static int made_resolve(void *context, const char *path, char *out, size_t size)
 }
 
 static int made_list(void *context, const char *path, int (*each)(void *to, const char *name, enum qsb__file_kind kind),
-                     void *to)
+		     void *to)
 {
 	struct tree *tree = context;
 	const struct entry *folder = find(tree, path);
@@ -223,12 +224,13 @@ bool made_host_init(struct qsb__host *host, const json_t *json)
 		return false;
 	}
 	tree->fold = json_is_true(json_object_get(json, "caseInsensitive"));
-	json_object_foreach(entries, path, value)
-		add_entry(tree, path, value);
+	json_object_foreach(entries, path, value) add_entry(tree, path, value);
 	complete(tree);
 	tree->environment = read_environment(json_object_get(json, "environment"));
 	*host = (struct qsb__host){
-		.os = strcmp(os, "windows") == 0 ? QSB__OS_WINDOWS : strcmp(os, "darwin") == 0 ? QSB__OS_DARWIN : QSB__OS_LINUX,
+		.os = strcmp(os, "windows") == 0  ? QSB__OS_WINDOWS
+		      : strcmp(os, "darwin") == 0 ? QSB__OS_DARWIN
+						  : QSB__OS_LINUX,
 		.case_insensitive = tree->fold,
 		.uid = 1000,
 		.home = text_of(json, "home"),

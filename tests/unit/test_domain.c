@@ -97,9 +97,15 @@ static const struct bad bad[] = {
 	{"[2001:db8::1]:0", "1 to 65535"},
 	{"[fe80::1%25eth0]", "[2001:db8::1]:443"},
 	{"1::2::3", "IPv6"},
-	{"b\xC3\xBC" "cher.example", "\"xn--bcher-kva.example\""},
-	{"*.b\xC3\xBC" "cher.example", "\"xn--bcher-kva.example\""},
-	{"b\xFC" "cher.example", "not UTF-8"},
+	{"b\xC3\xBC"
+	 "cher.example",
+	 "\"xn--bcher-kva.example\""},
+	{"*.b\xC3\xBC"
+	 "cher.example",
+	 "\"xn--bcher-kva.example\""},
+	{"b\xFC"
+	 "cher.example",
+	 "not UTF-8"},
 };
 
 static void test_tables(void)
@@ -111,9 +117,11 @@ static void test_tables(void)
 		if (qsb__domain_canonical(good[i].text, out, why, sizeof(why)))
 			tap_ok(false, "%s is a pattern (%s)", good[i].text, why);
 		else
-			tap_ok(strcmp(out, good[i].canonical) == 0, "%s is written %s, got %s", good[i].text, good[i].canonical, out);
+			tap_ok(strcmp(out, good[i].canonical) == 0, "%s is written %s, got %s", good[i].text,
+			       good[i].canonical, out);
 		tap_ok(qsb__domain_canonical(good[i].canonical, out, why, sizeof(why)) == 0 &&
-		       strcmp(out, good[i].canonical) == 0, "the canonical form %s stays as it is", good[i].canonical);
+			       strcmp(out, good[i].canonical) == 0,
+		       "the canonical form %s stays as it is", good[i].canonical);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		strcpy(why, "(accepted)");
@@ -147,9 +155,12 @@ static void test_punycode(void)
 	static const struct good names[] = {
 		{"\xE4\xBE\x8B\xE5\xAD\x90.\xE6\xB5\x8B\xE8\xAF\x95", "xn--fsqu00a.xn--0zwm56d"},
 		{"m\xC3\xBCnchen.de", "xn--mnchen-3ya.de"},
-		{"\xD0\xBF\xD0\xBE\xD1\x87\xD0\xB5\xD0\xBC\xD1\x83\xD0\xB6\xD0\xB5\xD0\xBE\xD0\xBD\xD0\xB8\xD0\xBD\xD0\xB5"
-		 "\xD0\xB3\xD0\xBE\xD0\xB2\xD0\xBE\xD1\x80\xD1\x8F\xD1\x82\xD0\xBF\xD0\xBE\xD1\x80\xD1\x83\xD1\x81\xD1\x81"
-		 "\xD0\xBA\xD0\xB8", "xn--b1abfaaepdrnnbgefbadotcwatmq2g4l"},
+		{"\xD0\xBF\xD0\xBE\xD1\x87\xD0\xB5\xD0\xBC\xD1\x83\xD0\xB6\xD0\xB5\xD0\xBE\xD0\xBD\xD0\xB8\xD0\xBD\xD0"
+		 "\xB5"
+		 "\xD0\xB3\xD0\xBE\xD0\xB2\xD0\xBE\xD1\x80\xD1\x8F\xD1\x82\xD0\xBF\xD0\xBE\xD1\x80\xD1\x83\xD1\x81\xD1"
+		 "\x81"
+		 "\xD0\xBA\xD0\xB8",
+		 "xn--b1abfaaepdrnnbgefbadotcwatmq2g4l"},
 	};
 	char out[QSB__DOMAIN_MAX];
 
@@ -210,8 +221,9 @@ static void test_matches(void)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		tap_ok(qsb__domain_matches(rows[i].pattern, rows[i].host, rows[i].port) == rows[i].matches, "%s %s %s port %u",
-		       rows[i].pattern, rows[i].matches ? "means" : "does not mean", rows[i].host, rows[i].port);
+		tap_ok(qsb__domain_matches(rows[i].pattern, rows[i].host, rows[i].port) == rows[i].matches,
+		       "%s %s %s port %u", rows[i].pattern, rows[i].matches ? "means" : "does not mean", rows[i].host,
+		       rows[i].port);
 }
 
 int main(void)

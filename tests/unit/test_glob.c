@@ -71,11 +71,14 @@ static const struct row rows[] = {
 static void test_rows(void)
 {
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		tap_ok(qsb__glob_match(rows[i].pattern, rows[i].path, false) == rows[i].matches, "%s %s %s", rows[i].pattern,
-		       rows[i].matches ? "matches" : "does not match", rows[i].path[0] == '\xFF' ? "a byte" : rows[i].path);
-	tap_ok(qsb__glob_match("*.PEM", "a.pem", true) && !qsb__glob_match("*.PEM", "a.pem", false), "case counts, or not");
+		tap_ok(qsb__glob_match(rows[i].pattern, rows[i].path, false) == rows[i].matches, "%s %s %s",
+		       rows[i].pattern, rows[i].matches ? "matches" : "does not match",
+		       rows[i].path[0] == '\xFF' ? "a byte" : rows[i].path);
+	tap_ok(qsb__glob_match("*.PEM", "a.pem", true) && !qsb__glob_match("*.PEM", "a.pem", false),
+	       "case counts, or not");
 	tap_ok(qsb__glob_match("a\nb*", "a\nb\nc", false), "newlines are data");
-	tap_ok(qsb__glob_match("[A-C]", "b", true) && qsb__glob_match("[a-c]", "B", true), "case counts in a class, or not");
+	tap_ok(qsb__glob_match("[A-C]", "b", true) && qsb__glob_match("[a-c]", "B", true),
+	       "case counts in a class, or not");
 }
 
 static void test_checks(void)
@@ -90,7 +93,8 @@ static void test_checks(void)
 	longest[QSB__GLOB_MAX] = '\0';
 	tap_is_number(qsb__glob_check(longest, why, sizeof(why)), -1, "a pattern that is too long is refused");
 	tap_ok(qsb__glob_is_pattern("a*") && qsb__glob_is_pattern("?") && qsb__glob_is_pattern("[") &&
-	       !qsb__glob_is_pattern("a]b"), "patterns are told from paths");
+		       !qsb__glob_is_pattern("a]b"),
+	       "patterns are told from paths");
 }
 
 static void test_walks(void)
@@ -107,7 +111,8 @@ static void test_walks(void)
 	tap_is_number((long long)qsb__glob_literal_prefix("*.pem"), 0, "or nothing");
 	tap_is_number((long long)qsb__glob_literal_prefix("src/[ab]"), 3, "or a relative folder");
 	tap_ok(qsb__glob_quote(quoted, sizeof(quoted), "a[b*?") && strcmp(quoted, "a[[]b[*][?]") == 0 &&
-	       qsb__glob_match(quoted, "a[b*?", false), "a quoted text matches itself");
+		       qsb__glob_match(quoted, "a[b*?", false),
+	       "a quoted text matches itself");
 	tap_ok(!qsb__glob_quote(quoted, 8, "abcdefgh"), "too little room is told");
 }
 

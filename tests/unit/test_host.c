@@ -55,15 +55,19 @@ static void check_resolve(const struct qsb__host *host, const char *name)
 
 static void test_resolve(const struct qsb__host *host)
 {
-	static const char *const names[] = {"a/l/f", "a/l/../b", "a/b/back", "abs/a/l/back", "./a//b/.", "abs/a/../a/l"};
+	static const char *const names[] = {"a/l/f",        "a/l/../b", "a/b/back",
+					    "abs/a/l/back", "./a//b/.", "abs/a/../a/l"};
 	char got[QSB__PATH_MAX];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		check_resolve(host, names[i]);
-	tap_is_number(host->ops->resolve(host->context, in("loop"), got, sizeof(got)), -ELOOP, "a loop of links is told");
-	tap_is_number(host->ops->resolve(host->context, in("a/l/new/x"), got, sizeof(got)), 0, "a missing path resolves");
+	tap_is_number(host->ops->resolve(host->context, in("loop"), got, sizeof(got)), -ELOOP,
+		      "a loop of links is told");
+	tap_is_number(host->ops->resolve(host->context, in("a/l/new/x"), got, sizeof(got)), 0,
+		      "a missing path resolves");
 	tap_is_text(got, in("a/b/new/x"), "as far as it is there");
-	tap_is_number(host->ops->resolve(host->context, in("dangling"), got, sizeof(got)), 0, "a link to nothing resolves");
+	tap_is_number(host->ops->resolve(host->context, in("dangling"), got, sizeof(got)), 0,
+		      "a link to nothing resolves");
 	tap_is_text(got, in("nowhere/x"), "to what it names");
 	tap_is_number(host->ops->resolve(host->context, in("a/l"), got, 8), -ENAMETOOLONG, "too little room is told");
 	tap_is_number(host->ops->resolve(host->context, "/../..", got, sizeof(got)), 0, "above the root is the root");
@@ -80,7 +84,8 @@ static void test_kinds(const struct qsb__host *host)
 	tap_is_number(host->ops->kind(host->context, in("abs")), QSB__FILE_LINK, "a link is not followed");
 	tap_is_number(host->ops->kind(host->context, in("fifo")), QSB__FILE_OTHER, "a FIFO");
 	tap_is_number(host->ops->kind(host->context, in("none")), QSB__FILE_MISSING, "nothing");
-	tap_is_number(host->ops->kind(host->context, in("a/b/f/x")), QSB__FILE_MISSING, "below a file there is nothing");
+	tap_is_number(host->ops->kind(host->context, in("a/b/f/x")), QSB__FILE_MISSING,
+		      "below a file there is nothing");
 	snprintf(address.sun_path, sizeof(address.sun_path), "%.100s", in("s"));
 	if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
 		tap_is_number(host->ops->kind(host->context, in("s")), QSB__FILE_SOCKET, "a socket");
@@ -108,7 +113,8 @@ static void test_list_and_read(const struct qsb__host *host)
 	char text[64];
 
 	tap_is_number(host->ops->list(host->context, in("a"), note, &seen), 0, "a folder is listed");
-	tap_ok(seen.count == 2 && seen.folders == 1 && seen.links == 1, "with the kinds of its entries, without . and ..");
+	tap_ok(seen.count == 2 && seen.folders == 1 && seen.links == 1,
+	       "with the kinds of its entries, without . and ..");
 	tap_is_number(host->ops->list(host->context, in("none"), note, &seen), -ENOENT, "a missing folder is told");
 	tap_is_number(host->ops->list(host->context, in("abs"), note, &seen), -ENOTDIR, "a link is not listed");
 	mkdir(in("a/b/stop"), 0755);

@@ -41,9 +41,11 @@ static void test_absolute(void)
 	tap_ok(qsb__path_absolute(out, "a\nb\"c'", &unix_base, &err) == 0 && strcmp(out, "/work/p/a\nb\"c'") == 0,
 	       "newlines and quotes are data");
 	tap_is_number(qsb__path_absolute(out, "", &unix_base, &err), QSB_E_INVALID, "an empty path is refused");
-	tap_is_number(qsb__path_absolute(out, "~bob/x", &unix_base, &err), QSB_E_INVALID, "another user's ~ is refused");
+	tap_is_number(qsb__path_absolute(out, "~bob/x", &unix_base, &err), QSB_E_INVALID,
+		      "another user's ~ is refused");
 	tap_ok(strstr(err.message, "./~bob/x") != NULL, "and the message says how a file of that name is written");
-	tap_is_number(qsb__path_absolute(out, "~/x", &nobody, &err), QSB_E_INVALID, "~ without a home folder is refused");
+	tap_is_number(qsb__path_absolute(out, "~/x", &nobody, &err), QSB_E_INVALID,
+		      "~ without a home folder is refused");
 	memset(longest, 'x', sizeof(longest));
 	longest[0] = '/';
 	longest[QSB__PATH_MAX - 1] = '\0';
@@ -51,10 +53,11 @@ static void test_absolute(void)
 	tap_is_text(out, longest, "and comes out whole");
 	longest[QSB__PATH_MAX - 1] = 'x';
 	longest[QSB__PATH_MAX] = '\0';
-	tap_is_number(qsb__path_absolute(out, longest, &unix_base, &err), QSB_E_RANGE, "a path of 4096 bytes is too long");
+	tap_is_number(qsb__path_absolute(out, longest, &unix_base, &err), QSB_E_RANGE,
+		      "a path of 4096 bytes is too long");
 	longest[QSB__PATH_MAX - 4] = '\0';
 	tap_is_number(qsb__path_absolute(out, longest + 1, &unix_base, &err), QSB_E_RANGE,
-	              "a relative path that gets too long is refused");
+		      "a relative path that gets too long is refused");
 }
 
 static void folded(const char *text, const char *expected)
@@ -76,7 +79,8 @@ static void test_dots(void)
 	folded("/a/b/..", "/a");
 	folded("/a..b/..c", "/a..b/..c");
 	folded("C:/a/../../b", "C:/b");
-	tap_ok(qsb__path_has_dots("/a/../b") && qsb__path_has_dots("..") && qsb__path_has_dots("/a/.."), "a .. component is seen");
+	tap_ok(qsb__path_has_dots("/a/../b") && qsb__path_has_dots("..") && qsb__path_has_dots("/a/.."),
+	       "a .. component is seen");
 	tap_ok(!qsb__path_has_dots("/a..b/..c/d.."), "dots inside a name are none");
 }
 
@@ -85,13 +89,18 @@ static void test_order(void)
 	tap_ok(qsb__path_compare("/a", "/a/b", false) < 0, "a folder comes before what lies in it");
 	tap_ok(qsb__path_compare("/a/b", "/a.b", false) < 0, "what lies in a folder comes before its neighbour");
 	tap_ok(qsb__path_compare("/a/b", "/a-b", false) < 0, "also before a neighbour whose next byte is below '/'");
-	tap_ok(qsb__path_compare("/", "/a", false) < 0 && qsb__path_compare("/", "C:/a", false) < 0, "the root comes first");
-	tap_ok(qsb__path_compare("/A", "/a", true) == 0 && qsb__path_compare("/A", "/a", false) != 0, "case counts, or not");
+	tap_ok(qsb__path_compare("/", "/a", false) < 0 && qsb__path_compare("/", "C:/a", false) < 0,
+	       "the root comes first");
+	tap_ok(qsb__path_compare("/A", "/a", true) == 0 && qsb__path_compare("/A", "/a", false) != 0,
+	       "case counts, or not");
 	tap_ok(qsb__path_compare("/a\x80", "/a\x01", false) > 0, "bytes compare without a sign");
-	tap_ok(qsb__path_inside("/a/b", "/a", false) && qsb__path_inside("/a", "/a", false), "inside, and the folder itself");
-	tap_ok(!qsb__path_inside("/ab", "/a", false) && !qsb__path_inside("/a", "/a/b", false), "a longer name is not inside");
+	tap_ok(qsb__path_inside("/a/b", "/a", false) && qsb__path_inside("/a", "/a", false),
+	       "inside, and the folder itself");
+	tap_ok(!qsb__path_inside("/ab", "/a", false) && !qsb__path_inside("/a", "/a/b", false),
+	       "a longer name is not inside");
 	tap_ok(qsb__path_inside("/x", "/", false) && qsb__path_inside("C:/x", "/", false), "everything is inside /");
-	tap_ok(qsb__path_inside("/A/b", "/a", true) && !qsb__path_inside("/A/b", "/a", false), "inside without regard to case");
+	tap_ok(qsb__path_inside("/A/b", "/a", true) && !qsb__path_inside("/A/b", "/a", false),
+	       "inside without regard to case");
 	tap_is_text(qsb__path_below("/a/b/c", "/a"), "b/c", "the part below a folder");
 	tap_is_text(qsb__path_below("/a/b", "/"), "a/b", "the part below /");
 	tap_is_text(qsb__path_below("/a", "/a"), "", "nothing is below the path itself");

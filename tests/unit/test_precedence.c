@@ -1,4 +1,5 @@
-/* Random policies on random trees: what the plan's steps say of each path must be what the rule in one sentence says. */
+/* Random policies on random trees: what the plan's steps say of each path must be what the rule in one sentence says.
+ */
 #include <stdlib.h>
 
 #include "core/policy_load.h"
@@ -9,7 +10,8 @@
 
 enum { ROUNDS = 3000, MOST_RULES = 8 };
 
-static const char *const folders[] = {"/w", "/w/a", "/w/a/b", "/w/a/b/c", "/w/a/d", "/w/e", "/w/e/f", "/x", "/x/g", "/x/g/h", "/x/i"};
+static const char *const folders[] = {"/w",     "/w/a", "/w/a/b", "/w/a/b/c", "/w/a/d", "/w/e",
+				      "/w/e/f", "/x",   "/x/g",   "/x/g/h",   "/x/i"};
 enum { FOLDERS = sizeof(folders) / sizeof(folders[0]) };
 
 enum { ALLOW_READ, ALLOW_WRITE, DENY_READ, DENY_WRITE };
@@ -66,7 +68,7 @@ static unsigned expected(const struct entry *entries, size_t count, const char *
 static void fill(struct qsb_policy *policy, const struct entry *entries, size_t count)
 {
 	struct qsb__list *lists[] = {&policy->filesystem.allow_read, &policy->filesystem.allow_write,
-	                             &policy->filesystem.deny_read, &policy->filesystem.deny_write};
+				     &policy->filesystem.deny_read, &policy->filesystem.deny_write};
 
 	for (int i = 0; i < 4; i++)
 		qsb__list_clear(lists[i]);
@@ -84,7 +86,8 @@ static void show(const struct entry *entries, size_t count)
 		printf("#   %s %s\n", names[entries[i].list], entries[i].path);
 }
 
-static size_t check(const struct qsb__plan *plan, const struct qsb__host *host, const struct entry *entries, size_t count)
+static size_t check(const struct qsb__plan *plan, const struct qsb__host *host, const struct entry *entries,
+		    size_t count)
 {
 	size_t wrong = 0;
 
@@ -143,10 +146,11 @@ static void run(const struct qsb__host *host)
 		qsb__plan_free(plan);
 		qsb__policy_free(policy);
 	}
-	tap_is_number((long long)wrong, 0, "every path of every plan has the access that the most specific entry gives it");
+	tap_is_number((long long)wrong, 0,
+		      "every path of every plan has the access that the most specific entry gives it");
 	tap_is_number((long long)disordered, 0, "every step comes before those inside it");
-	tap_ok(refused > 10 && refused < ROUNDS / 2, "a workspace that may not be read is refused (%zu of %d plans)", refused,
-	       ROUNDS);
+	tap_ok(refused > 10 && refused < ROUNDS / 2, "a workspace that may not be read is refused (%zu of %d plans)",
+	       refused, ROUNDS);
 }
 
 int main(void)

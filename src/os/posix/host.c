@@ -153,7 +153,8 @@ static enum qsb__file_kind kind_of_entry(int folder, const char *name, unsigned 
 	case DT_SOCK:
 		return QSB__FILE_SOCKET;
 	case DT_UNKNOWN: /* some file systems do not say */
-		return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) ? QSB__FILE_MISSING : kind_of_mode(status.st_mode);
+		return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) ? QSB__FILE_MISSING
+									   : kind_of_mode(status.st_mode);
 	default:
 		return QSB__FILE_OTHER;
 	}
@@ -161,8 +162,8 @@ static enum qsb__file_kind kind_of_entry(int folder, const char *name, unsigned 
 
 /* Straight from the kernel: opendir and readdir would add three calls and an allocation to each of the many folders
  * that are looked through at the start. */
-static int host_list(void *context, const char *path,
-                     int (*each)(void *to, const char *name, enum qsb__file_kind kind), void *to)
+static int host_list(void *context, const char *path, int (*each)(void *to, const char *name, enum qsb__file_kind kind),
+		     void *to)
 {
 	int start = start_of(context, &path);
 	QSB_CLEANUP_FD int fd = openat(start, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -295,7 +296,8 @@ int qsb__host_init(struct qsb__host *host, struct qsb_error *err)
 		int problem = errno ? errno : ENOENT;
 
 		free(facts);
-		return qsb__fail_os(err, problem, "host", "cannot tell the name of the current folder; change to one that exists");
+		return qsb__fail_os(err, problem, "host",
+				    "cannot tell the name of the current folder; change to one that exists");
 	}
 	find_home(facts);
 	find_program(facts);
