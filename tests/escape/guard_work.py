@@ -1,0 +1,180 @@
+"""With live rules, honest work does what it does without them."""
+import os
+import shutil
+import signal
+import subprocess
+
+from fs_tree import Tree
+from harness import row
+from harness_host import descendants
+
+RULE = {'writing': ['--deny-write', '**/*.never'], 'reading': ['--deny-read', '**/*.never']}
+SEQUENCES, STEPS = int(os.environ.get('QSB_GUARD_SEQUENCES', '24')), 150
+
+
+def shape(top):
+    """A tree without what differs from run to run."""
+    seen = []
+    for folder, folders, files in sorted(os.walk(top)):
+        for name in sorted(folders + files):
+            path = os.path.join(folder, name)
+            status = os.lstat(path)
+            content = os.readlink(path) if os.path.islink(path) else ''
+            if os.path.isfile(path) and not os.path.islink(path) and os.access(path, os.R_OK):
+                content = open(path, 'rb').read()
+            links = 0 if os.path.isdir(path) else status.st_nlink
+            seen.append((os.path.relpath(path, top), oct(status.st_mode), links, content))
+    return seen
+
+
+@row('W-guard-4', 'random sequences of file calls have the same results, and leave the same trees')
+def same_results(case):
+    tree = os.path.join(case.work, 'tree')
+
+    def run(seed, options):
+        shutil.rmtree(tree, ignore_errors=True)
+        start = os.path.join(tree, *'upwards')  # the calls go upwards now and then
+        os.makedirs(start)
+        outcome = case.inside([case.attack, 'guard-random', str(seed), str(STEPS)], options, cwd=start)
+        case.worked(outcome)
+        for folder, folders, _ in os.walk(tree):
+            for name in folders:
+                if not os.path.islink(os.path.join(folder, name)):
+                    os.chmod(os.path.join(folder, name), 0o700 | os.lstat(os.path.join(folder, name)).st_mode & 0o7777)
+        return outcome.out.splitlines(), shape(tree)
+
+    for seed in range(SEQUENCES):
+        plain_calls, plain_tree = run(seed, [])
+        for name, rule in RULE.items():
+            calls, left = run(seed, rule)
+            for number, (wanted, got) in enumerate(zip(plain_calls, calls)):
+                case.same(got, wanted, f'seed {seed}, a rule about {name}, line {number}')
+            case.same(len(calls), len(plain_calls), f'seed {seed}: calls')
+            case.same(left, plain_tree, f'seed {seed}, a rule about {name}: the tree')
+
+
+PROJECT = '''
+set -e
+mkdir -p src/deep && cd src
+for i in 1 2 3 4 5 6 7 8 9; do echo "int f$i(void) { return $i; }" > f$i.c; done
+ln -s f1.c link.c; ln f2.c hard.c; chmod 750 deep; touch -d @1000000000 f3.c
+tar cf ../all.tar . && mkdir ../copy && tar xf ../all.tar -C ../copy
+cp -a . ../second && mv ../second ../third && rm -r ../third/deep
+(umask 077; echo private > private)
+sed -i s/return/return\\ / f4.c
+python3 - <<'P'
+import os, sqlite3, tempfile
+base = sqlite3.connect('data.db'); base.execute('create table t (x)'); base.execute('insert into t values (1)')
+base.commit(); base.close()
+with tempfile.NamedTemporaryFile(dir='.', delete=False) as file: file.write(b'x')
+os.replace(file.name, 'replaced'); os.chmod('replaced', 0o640)
+os.makedirs('p/q/r'); os.removedirs('p/q/r')
+os.mkfifo('/tmp/pipe')
+if os.fork() == 0: open('/tmp/pipe', 'w').write('through the pipe'); os._exit(0)
+open('piped', 'w').write(open('/tmp/pipe').read()); os.wait()
+P
+echo "to the terminal's files" > /dev/stdout; cat /proc/self/comm < /dev/null > comm
+'''
+
+
+@row('W-guard-5', 'tar, cp, sed, sqlite, FIFOs and temporary files leave the same tree')
+def same_tree(case):
+    results = {}
+    for name, rule in {'none': [], **RULE}.items():
+        top = os.path.join(case.work, 'project')
+        os.mkdir(top)
+        outcome = case.inside(['sh', '-c', PROJECT], rule, cwd=top)
+        case.same(outcome.code, 0, f'rule {name}', outcome)
+        os.unlink(os.path.join(top, 'all.tar'))
+        results[name] = (outcome.out, shape(top))
+        shutil.rmtree(top)
+    for name in RULE:
+        case.same(results[name], results['none'], f'with a rule about {name}')
+
+
+@row('W-guard-6', 'git init, add, commit, branch, merge, rebase, gc and clone work')
+def git(case):
+    case.control(shutil.which('git'), 'git is not installed')
+    script = '''set -e
+        export GIT_AUTHOR_DATE='@1000000000 +0000' GIT_COMMITTER_DATE='@1000000000 +0000'
+        git init -q -b main . && git config user.email a@b && git config user.name n
+        echo 1 > a && git add a && git commit -qm one
+        git checkout -qb side && echo 2 > b && git add b && git commit -qm two
+        git checkout -q main && echo 3 > c && git add c && git commit -qm three
+        git merge -q side -m merge && git gc -q && git clone -q . ../clone && git worktree add -q ../tree side
+        git stash list; git status --short; git log --format=%H'''
+    answers = []
+    for rule in ([], RULE['writing'], RULE['reading']):
+        top = os.path.join(case.work, 'repo')
+        os.makedirs(os.path.join(top, 'one'))
+        outcome = case.inside(['sh', '-c', script], rule, cwd=os.path.join(top, 'one'))
+        case.same(outcome.code, 0, 'git', outcome)
+        answers.append((outcome.out, sorted(os.listdir(os.path.join(top, 'clone')))))
+        shutil.rmtree(top)
+    case.same(answers[1:], answers[:1] * 2, 'the same commits')
+
+
+@row('W-guard-7', 'a C program is built and run; 32 processes that make files at once all succeed')
+def many(case):
+    script = '''set -e
+        for p in $(seq 32); do
+            (for i in $(seq 40); do echo $i > p$p-$i; mv p$p-$i q$p-$i; done) &
+        done
+        wait
+        ls | grep -c ^q; rm q*; ls | grep -c ^[pq] || true'''
+    inside = case.inside(['sh', '-c', script], RULE['writing'])
+    case.same((inside.code, inside.out), (0, '1280\n0\n'), 'files of 32 processes', inside)
+    if shutil.which('cc'):
+        case.write('hello.c', '#include <stdio.h>\nint main(void) { puts("built"); return 0; }\n')
+        for rule in RULE.values():
+            inside = case.inside(['sh', '-c', 'cc -o hello hello.c && ./hello'], rule)
+            case.same(inside.out, 'built\n', 'a program', inside)
+
+
+@row('W-guard-8', 'a FIFO without its other end waits, is interrupted and is killed as without a guard')
+def waiting(case):
+    script = '''mkfifo /tmp/f
+        timeout 1 sh -c 'echo x > /tmp/f'; echo $?
+        timeout 1 cat /tmp/f; echo $?
+        (sleep 0.3; echo late > /tmp/f) & cat /tmp/f
+        python3 -c "import signal; signal.signal(signal.SIGALRM, lambda *a: print('alarm', flush=True)); signal.alarm(1)
+try: open('/tmp/f', 'w', opener=lambda p, f: __import__('os').open(p, f))
+except BaseException as e: print(e)" & sleep 1.6; cat /tmp/f; wait'''
+    plain = case.inside(['sh', '-c', script])
+    for rule in RULE.values():
+        guarded = case.inside(['sh', '-c', script], rule)
+        case.same((guarded.code, guarded.out), (plain.code, plain.out), 'FIFOs', guarded)
+
+
+@row('A-guard-6', 'when the supervisor is killed, the tree under its guard dies, also while calls wait')
+def supervisor_killed(case):
+    script = 'echo up; while :; do echo x > a; rm a; done & mkfifo /tmp/f; cat /tmp/f & sleep 60'
+    for rule in RULE.values():
+        process = case.popen(case.sandboxed(['sh', '-c', script], rule))
+        case.same(process.stdout.readline(), b'up\n', 'it runs')
+        below = descendants(process.pid)
+        case.check(below, 'the sandbox has processes')
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        case.wait_until(lambda: not any(os.path.exists(f'/proc/{pid}') and alive(pid) for pid in below), 'all are dead')
+        process.stdout.close()
+        process.stderr.close()
+
+
+def alive(pid):
+    try:
+        with open(f'/proc/{pid}/stat') as file:
+            return file.read().rsplit(')', 1)[1].split()[0] not in 'ZX'
+    except OSError:
+        return False
+
+
+@row('A-guard-7', 'a flood of refusals is counted and bounded')
+def flood(case):
+    script = 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo x > n$i.never; done 2>/dev/null; echo done'
+    answer = case.result(['sh', '-c', script], RULE['writing'])
+    case.same(answer['stdout'], 'done\n', 'the command ends', answer['outcome'])
+    case.check(0 < len(answer['denials']) <= 200, f'{len(answer["denials"])} denials')
+    case.same(Tree(case.work).changes(), [], 'the workspace')
+    case.check(not [name for name in os.listdir(case.work) if name.endswith('.never')], 'nothing was made')
+    case.check(subprocess.run(['true']).returncode == 0, 'the host goes on')
