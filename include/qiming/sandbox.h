@@ -145,7 +145,7 @@ QSB_API void qsb_plan_free(struct qsb_plan *plan);
 
 /*
  * A running sandbox. The library starts the program `qiming-sandbox` (it never forks itself) and talks to it; when the
- * program ends, by whatever, every process of the sandbox ends with it.
+ * program ends, by whatever, every process of the sandbox ends with it. So it does when this process ends.
  *
  * The program is looked for at: qsb_spawn_options.program; the environment variable QIMING_SANDBOX_PROGRAM; the folder
  * this library lies in (or the executable, when the library is linked statically); the folder it was installed to.

@@ -32,3 +32,22 @@ PYTHON
 ok $? 'a descriptor that only names a place is refused as a stream' "$(cat "$scratch/out")"
 [ ! -e "$ws/ran" ]
 ok $? 'and nothing ran then'
+
+cat >"$scratch/control.py" <<'PYTHON'
+import socket, subprocess, sys
+def run(order, command):
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen([sys.argv[1], 'run', '--control-fd', str(theirs.fileno()), '--'] + command,
+                               pass_fds=[theirs.fileno()], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    theirs.close()
+    process.stdout.readline()
+    ours.sendall(order)
+    if not order:
+        ours.close()
+    return process.wait(timeout=60)
+print(run(b'{"kill":15}\n', ['sh', '-c', 'trap "exit 7" TERM; echo; while :; do sleep 0.1; done']),
+      run(b'{"kill":9}\n', ['sh', '-c', 'trap "" TERM; echo; sleep 600']),
+      run(b'', ['sh', '-c', 'echo; sleep 600']))
+PYTHON
+is 'orders signal, kill, and end a run whose caller has gone' '7 137 137' \
+	"$(timeout 100 python3 "$scratch/control.py" "$QS" 2>&1 | tail -n 1)"
