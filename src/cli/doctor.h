@@ -55,6 +55,9 @@ struct qsb__doctor {
 
 /* Looks at the host and tries its mechanisms. Whatever it finds is a fact, so it fails for want of memory only. */
 int qsb__doctor_look(struct qsb__doctor *doctor, const struct qsb__invocation *invocation, struct qsb_error *err);
+/* Tries a run, and takes the choice back when it fails. */
+void qsb__doctor_try(struct qsb__doctor *doctor);
+
 void qsb__doctor_clear(struct qsb__doctor *doctor);
 
 /* The report for people; signs and colours as the terminal can have them. */

@@ -211,6 +211,7 @@ int qsb__doctor_look(struct qsb__doctor *doctor, const struct qsb__invocation *i
 	if (doctor->policy_error.code == QSB_E_MEMORY)
 		return qsb__fail_memory(err, "doctor");
 	look_at_backends(doctor);
+	qsb__doctor_try(doctor);
 	rc = look_at_limits(doctor, err);
 	look_at_gaps(doctor);
 	look_at_files(doctor);

@@ -73,9 +73,13 @@ static void why_no_namespace(int os_code, char *cause, size_t cause_size, char *
 	} else if (os_code == EPERM && prctl(PR_GET_SECCOMP) == 2) {
 		snprintf(cause, cause_size, "a seccomp filter around this process (a container, or another sandbox) refuses them");
 		snprintf(fix, fix_size, "start from outside it, or allow clone, clone3, unshare and mount calls in its profile");
+	} else if (os_code == EINVAL) {
+		snprintf(cause, cause_size, "the kernel was built without one of the kinds of namespaces");
+		snprintf(fix, fix_size, "use a kernel with CONFIG_USER_NS, CONFIG_PID_NS, CONFIG_NET_NS, CONFIG_IPC_NS, "
+		                        "CONFIG_UTS_NS and CONFIG_CGROUPS");
 	} else {
 		snprintf(cause, cause_size, "the kernel refuses them: %s", strerror(os_code));
-		snprintf(fix, fix_size, "see: qiming-sandbox doctor");
+		snprintf(fix, fix_size, "look for what forbids it: a security module (dmesg), a container's settings");
 	}
 }
 
@@ -90,22 +94,29 @@ int qsb__namespaces_refused(int os_code, struct qsb_error *err)
 	return QSB_E_UNSUPPORTED;
 }
 
-/* 0, or the errno of making every namespace that a run needs. */
-static int try_namespaces(void)
+/*
+ * Makes every namespace that a run needs: 0 or an errno. A security module may let a user namespace be made and give no
+ * capability in it: so the first mount of a run is tried as well, in the namespace that ends with this.
+ */
+static int try_namespaces(int *mount_error)
 {
 	struct clone_args arguments = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
 		         CLONE_NEWCGROUP,
 		.exit_signal = SIGCHLD,
 	};
+	const struct mount_attr private = {.propagation = MS_PRIVATE};
 	long pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
+	int status = 0;
 
+	*mount_error = 0;
 	if (pid == 0)
-		_exit(0);
+		_exit(qsb__mount_setattr(AT_FDCWD, "/", AT_RECURSIVE, &private) == 0 ? 0 : errno);
 	if (pid < 0)
 		return errno;
-	while (waitpid((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid((pid_t)pid, &status, 0) < 0 && errno == EINTR)
 		;
+	*mount_error = WIFEXITED(status) ? WEXITSTATUS(status) : EIO;
 	return 0;
 }
 
@@ -116,13 +127,23 @@ static bool has_call(long number)
 
 static void probe_namespaces(struct qsb__probe *probe)
 {
-	int error = try_namespaces();
+	int mount_error, error = try_namespaces(&mount_error);
 	struct qsb__probe_row *row = add_row(probe, "user namespaces", error == 0, true);
 
 	if (error == 0)
 		describe(row, "user, mount, pid, net, ipc, uts and cgroup namespaces without privileges");
 	else
 		why_no_namespace(error, row->detail, sizeof(row->detail), row->fix, sizeof(row->fix));
+	/* Kernels that lack the call have a row of their own. */
+	if (error != 0 || mount_error == ENOSYS)
+		return;
+	row = add_row(probe, "mounts in namespaces", mount_error == 0, true);
+	if (mount_error == 0)
+		describe(row, "allowed");
+	else if (mount_error == EINVAL)
+		describe(row, "the root folder is not a mount of its own (a chroot): start from outside the chroot");
+	else
+		why_no_namespace(mount_error, row->detail, sizeof(row->detail), row->fix, sizeof(row->fix));
 }
 
 static void probe_mounts(struct qsb__probe *probe)
