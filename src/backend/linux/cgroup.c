@@ -253,6 +253,18 @@ static void remove_patiently(struct qsb__cgroup *cgroup)
  * A process whose only task is to outlive the supervisor: killed by SIGKILL, the supervisor could not remove its
  * groups, and nothing may be left on the host. It waits for the pipe to close.
  */
+/* Above all the caller's streams, whose reader waits for their end, and the other end of our own pipe. */
+static void close_all_but(int fd)
+{
+	enum { LIKELY = 1024 };
+
+	if ((fd == 0 || qsb__close_range(0, (unsigned)fd - 1, 0) == 0) && qsb__close_range((unsigned)fd + 1, ~0U, 0) == 0)
+		return;
+	for (int other = 0; other < LIKELY; other++)
+		if (other != fd)
+			close(other);
+}
+
 static void start_janitor(struct qsb__cgroup *cgroup)
 {
 	int ends[2];
@@ -268,10 +280,7 @@ static void start_janitor(struct qsb__cgroup *cgroup)
 		sigfillset(&all);
 		sigprocmask(SIG_SETMASK, &all, NULL);
 		setsid();
-		/* Above all the caller's streams: a reader of them waits for their end. */
-		if (ends[0] > 0)
-			qsb__close_range(0, (unsigned)ends[0] - 1, 0);
-		qsb__close_range((unsigned)ends[0] + 1, ~0U, 0);
+		close_all_but(ends[0]);
 		while (poll(&supervisor, 1, -1) < 0)
 			;
 		remove_patiently(cgroup);
