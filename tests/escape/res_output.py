@@ -90,6 +90,17 @@ def streaming(case):
     case.check(os.path.exists(os.path.join(case.work, 'done')), 'the command did not go on')
 
 
+@row('A-res-2', 'a reader that pauses gets all that is within the limit, and the command goes on')
+def slow_reader(case):
+    script = ['sh', '-c', 'seq 1 200000; exit 5']
+    around = '"$@" | { sleep 1; wc -c; }; echo "codes=${PIPESTATUS[*]}"'
+    control = case.plain(['bash', '-c', around, 'bash', *script])
+    case.control(control.out == '1288895\ncodes=5 0\n', f'a slow reader does not work outside: {control.out}')
+    for options in (['--output', '8m'], []):
+        outcome = case.plain(['bash', '-c', around, 'bash', *case.sandboxed(script, [*options, '--timeout', '30'])])
+        case.same(outcome.out, control.out, f'bytes and exit codes, options {options}', outcome)
+
+
 @row('A-res-2', 'a reader that goes away ends the command as outside, not the sandbox\'s wits')
 def reader_gone(case):
     line = ' '.join("'" + word + "'" for word in case.sandboxed(['sh', '-c', 'yes; echo "yes=$?" >&2; exit 3']))
