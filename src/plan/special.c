@@ -69,32 +69,45 @@ static int add_scratch(struct qsb__build *build, const char *path, bool always)
 	return result;
 }
 
-/* /run holds the sockets of the host's services, which a read-only mount would not keep anybody from talking to. */
-static int add_run(struct qsb__build *build)
+/* What the host's programs must still find in /run. */
+static int bring_back(struct qsb__build *build)
 {
 	static const char *const links[] = {"/run/current-system", "/run/opengl-driver", "/run/booted-system"};
 	char real[QSB__PATH_MAX];
-	enum qsb__file_kind kind;
-	int result;
+	enum qsb__file_kind kind = QSB__FILE_MISSING;
+	int result = 0;
 
-	if (kind_of(build, "/run") != QSB__FILE_DIR)
-		return 0;
-	result = add_special(build, QSB__STEP_TMPFS, "/run", NULL, "sockets of the host's services lie there");
-	if (!result && kind_of(build, "/etc/resolv.conf") == QSB__FILE_LINK)
+	if (kind_of(build, "/etc/resolv.conf") == QSB__FILE_LINK)
 		result = qsb__build_resolve(build, "/etc/resolv.conf", real, &kind);
-	else
-		kind = QSB__FILE_MISSING;
 	if (!result && kind == QSB__FILE_PLAIN && qsb__path_inside(real, "/run", false))
 		result = allow_reading(build, real, "built-in: name resolution", "/etc/resolv.conf leads there");
+	/* Only NixOS has the first one, so elsewhere it is the only question. */
 	for (size_t i = 0; !result && i < sizeof(links) / sizeof(links[0]); i++) {
-		if (kind_of(build, links[i]) != QSB__FILE_LINK)
+		if (kind_of(build, links[i]) != QSB__FILE_LINK) {
+			if (i == 0)
+				break;
 			continue;
+		}
 		result = qsb__build_resolve(build, links[i], real, &kind);
 		if (!result && kind != QSB__FILE_MISSING)
 			result = add_special(build, QSB__STEP_LINK, links[i], qsb__arena_text(build->arena, real),
 					     "NixOS finds its programs through it");
 	}
 	return result;
+}
+
+/* /run holds the sockets of the host's services, which a read-only mount would not keep anybody from talking to. Where
+ * /var/run is a folder of its own (in some containers), it is the same kind of place. */
+static int add_run(struct qsb__build *build)
+{
+	static const char *const folders[] = {"/run", "/var/run"};
+	int result = 0;
+
+	for (size_t i = 0; !result && i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (kind_of(build, folders[i]) == QSB__FILE_DIR)
+			result = add_special(build, QSB__STEP_TMPFS, folders[i], NULL,
+					     "sockets of the host's services lie there");
+	return result ? result : bring_back(build);
 }
 
 /* An XDG_RUNTIME_DIR elsewhere holds the same kind of sockets. */
@@ -153,18 +166,33 @@ static int add_windows(struct qsb__build *build)
 	return result ? result : add_scratch(build, absolute, false);
 }
 
-/* `quiet`: another name rule speaks of it when it does not exist. */
+/* `quiet`: it does not need a name rule of its own when it does not exist. */
+static struct qsb__rule own_file(const char *reason, bool quiet)
+{
+	return (struct qsb__rule){.deny = QSB__ACCESS_WRITE,
+				  .hard = true,
+				  .special = QSB__STEP_BIND_RO,
+				  .pin_all = true,
+				  .name = "built-in: own files",
+				  .reason = reason,
+				  .quiet = quiet};
+}
+
 static int hold(struct qsb__build *build, const char *path, const char *reason, bool quiet)
 {
-	struct qsb__rule rule = {.deny = QSB__ACCESS_WRITE,
-				 .hard = true,
-				 .special = QSB__STEP_BIND_RO,
-				 .pin_all = true,
-				 .name = "built-in: own files",
-				 .reason = reason,
-				 .quiet = quiet};
+	struct qsb__rule rule = own_file(reason, quiet);
 
 	return qsb__build_add_path(build, &rule, path);
+}
+
+/* Its path is the kernel's own word and needs no resolving. */
+static int hold_program(struct qsb__build *build)
+{
+	struct qsb__rule rule = own_file("the sandbox program", true);
+
+	rule.path = qsb__arena_text(build->arena, build->host->program);
+	rule.file = kind_of(build, build->host->program);
+	return qsb__build_add(build, &rule);
 }
 
 /* Whoever could write the policy or the program would be outside at the next run. */
@@ -185,7 +213,7 @@ static int add_own_files(struct qsb__build *build)
 	if (!result && !build->base.windows)
 		result = hold(build, "/etc/qiming-sandbox", "the managed policy", false);
 	if (!result && build->host->program)
-		result = hold(build, build->host->program, "the sandbox program", false);
+		result = hold_program(build);
 	for (int layer = 0; !result && layer < QSB__LAYER_COUNT; layer++)
 		if (build->policy->source[layer] &&
 		    qsb__path_is_absolute(build->policy->source[layer], build->base.windows))
