@@ -11,6 +11,9 @@ PLAN = re.compile(r'^1\.\.(\d+)\s*(?:#\s*skip\b\s*(.*))?$', re.IGNORECASE)
 SKIP = re.compile(r'(?:^|\s)#\s*skip\S*\s*(.*)$', re.IGNORECASE)
 
 
+SLOW = 20  # seconds after which a point is named, so that the whole stays bearable; no failure
+
+
 def bold(text, colour):
     return f'\033[{colour}m{text}\033[0m' if os.isatty(1) and 'NO_COLOR' not in os.environ else text
 
@@ -43,6 +46,7 @@ class Report:
         self.passed, self.failures, self.skips = 0, [], []
         self.planned, self.seen, self.loose = None, 0, []
         self.current = None  # the failure whose notes are being read
+        self.slow, self.last = [], time.monotonic()
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -117,6 +121,9 @@ class Report:
     def _point(self, bad, name):
         skip = SKIP.search(name)
         self.current = None
+        took, self.last = time.monotonic() - self.last, time.monotonic()
+        if took > SLOW:
+            self.slow.append((name, took))
         if bad:
             self.fail(name)
             self.current = self.failures[-1][1]
@@ -152,6 +159,8 @@ class Report:
             print(bold(f'  not ok: {name}', 31))
             for line in text:
                 print(f'    {line}')
+        for name, took in self.slow:
+            print(f'  slow: {name} ({took:.0f} s)')
         for name, reason in self.skips:
             print(f'  skipped: {name}: {reason}')
         sys.stdout.flush()
