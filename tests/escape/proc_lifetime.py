@@ -204,6 +204,26 @@ def timeout_with_grandchild(case):
     case.check(not still_beats(case) and not still_beats(case, 'second'), 'the tree lives on')
 
 
+@row('A-proc-6', 'a timeout ends the call while nobody reads its output')
+def timeout_without_reader(case):
+    # The pipe's other end is held open and never read: what is written to it waits for ever.
+    script = ['sh', '-c', f'{case.attack} daemon second keep; exec yes']
+    for argv in (['timeout', '1', *script], case.sandboxed(script, ['--timeout', '1', '--output', '8m']),
+                 case.sandboxed(script, ['--timeout', '1'])):
+        reader, writer = os.pipe()
+        process = case.popen(argv, stdout=writer)
+        os.close(writer)
+        outcome = case.finish(process, patience=20)
+        os.close(reader)
+        if argv[0] == 'timeout':
+            alive = still_beats(case, 'second')
+            case.end_below()
+            case.control(alive, 'a daemon does not outlive timeout(1) outside')
+            continue
+        case.same((outcome.code, outcome.hung), (124, False), 'exit code, hung', outcome)
+        case.check(not still_beats(case, 'second'), 'the tree lives on', outcome)
+
+
 @row('A-proc-6', 'a timeout ends the call while a terminal holds the command')
 def timeout_of_terminal(case):
     script = ['sh', '-c', f'{case.attack} daemon second keep; exec {case.attack} heart heart']
