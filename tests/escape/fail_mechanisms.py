@@ -95,7 +95,7 @@ def judge(case, outcome, name, may_run=True):
 
 
 def attempt(case, arguments, before=()):
-    return case.plain([*before, *case.sandboxed(['sh', '-c', EVERYTHING, 'sh', *arguments])])
+    return case.plain([*before, *case.sandboxed(['sh', '-c', EVERYTHING, 'sh', *arguments])], patience=20)
 
 
 @row('A-fail-1', 'with everything there the policy holds, and outside it would not')

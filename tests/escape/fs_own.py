@@ -92,7 +92,7 @@ def program(case):
 
 
 def says_own_missing(result):
-    return any('own' in gap['what'] and 'not exist' in gap['what'] for gap in result['sandbox'].get('notEnforced', ()))
+    return any('own files' in gap['rule'] and 'not exist' in gap['what'] for gap in result['sandbox'].get('notEnforced', ()))
 
 
 @row('A-fs-9', 'the managed policy of the machine is not made or written by root', only='root')
