@@ -56,10 +56,10 @@ static void look_at_backends(struct qsb__doctor *doctor)
 }
 
 /* Those that the supervisor itself holds are not asked of the back end. */
-static const char *held_by(const struct qsb__doctor *doctor, const struct qsb__sandbox *sandbox, const char *name)
+static const char *held_by(const struct qsb__backend *backend, const struct qsb__sandbox *sandbox,
+			   const struct qsb__plan *plan, const char *name)
 {
-	const struct qsb__plan *plan = doctor->loaded.plan;
-	const char *by = doctor->chosen->limit_by(sandbox, name);
+	const char *by = backend->limit_by(sandbox, name);
 
 	if (by)
 		return by;
@@ -75,10 +75,11 @@ static const char *held_by(const struct qsb__doctor *doctor, const struct qsb__s
 /* Preparing a sandbox runs nothing, but makes the control groups as a run would: what holds a limit is then known. */
 static int look_at_limits(struct qsb__doctor *doctor, struct qsb_error *err)
 {
+	const struct qsb__backend *backend = doctor->chosen;
 	struct qsb__sandbox *sandbox = NULL;
 	int rc = 0;
 
-	if (doctor->chosen && doctor->chosen->prepare(&sandbox, doctor->loaded.plan, &doctor->cause) != 0)
+	if (backend && backend->prepare(&sandbox, doctor->loaded.plan, &doctor->cause) != 0)
 		doctor->chosen = NULL;
 	for (size_t i = 0; doctor->loaded.policy && i < QSB__DOCTOR_LIMITS && rc == 0; i++) {
 		struct qsb__doctor_limit *limit = &doctor->limits[doctor->limit_count++];
@@ -87,13 +88,13 @@ static int look_at_limits(struct qsb__doctor *doctor, struct qsb_error *err)
 		limit->name = qsb__limit_names[i];
 		snprintf(pointer, sizeof(pointer), "/limits/%s", limit->name);
 		limit->value = qsb__policy_value_text(doctor->loaded.policy, qsb__row_by_pointer(pointer));
-		if (sandbox)
-			limit->by = held_by(doctor, sandbox, limit->name);
+		if (backend && sandbox)
+			limit->by = held_by(backend, sandbox, doctor->loaded.plan, limit->name);
 		if (!limit->value)
 			rc = qsb__fail_memory(err, "doctor");
 	}
-	if (sandbox)
-		doctor->chosen->release(sandbox);
+	if (backend && sandbox)
+		backend->release(sandbox);
 	return rc;
 }
 

@@ -11,27 +11,27 @@
 #include "os/child.h"
 #include "supervisor/run.h"
 
-/* A command line; the words are its own. */
+enum { TEXT_SIZE = 128 * 1024 };
+
+/* A command line, and room for its words. */
 struct line {
 	char *words[QSB__STAGE_WORDS + 1];
 	size_t count;
+	char *text; /* TEXT_SIZE bytes */
+	size_t used;
 	bool failed;
 };
 
-static void clear_line(struct line *line)
-{
-	for (size_t i = 0; i < line->count; i++)
-		free(line->words[i]);
-}
-
 static void add(struct line *line, const char *word)
 {
-	char *copy = line->count < QSB__STAGE_WORDS ? strdup(word) : NULL;
+	size_t length = strlen(word) + 1;
 
-	if (copy)
-		line->words[line->count++] = copy;
-	else
+	if (line->count == QSB__STAGE_WORDS || length > TEXT_SIZE - line->used) {
 		line->failed = true;
+		return;
+	}
+	line->words[line->count++] = memcpy(line->text + line->used, word, length);
+	line->used += length;
 }
 
 static void add_expanded(struct line *line, const struct qsb__stage *stage, const char *word, bool inside)
@@ -159,31 +159,40 @@ static int execute(const struct qsb__stage *stage, const struct line *line, int 
 	return 0;
 }
 
-int qsb__stage_try(const struct qsb__stage *stage, const struct qsb__trial_request *request, struct qsb__trial *out,
-		   struct qsb_error *err)
+static int try_with(const struct qsb__stage *stage, const struct qsb__trial_request *request, int control,
+		    struct qsb__trial *out, struct qsb_error *err)
 {
-	QSB_CLEANUP(clear_line) struct line line = {.count = 0};
-	QSB_CLEANUP_FD int ours = -1, theirs = -1;
-	int ends[2], rc;
+	struct line line = {.text = malloc(TEXT_SIZE)};
+	int rc;
 
-	memset(out, 0, sizeof(*out));
-	if (request->inside) {
-		rc = qsb__channel(ends, err);
-		if (rc)
-			return rc;
-		ours = ends[0];
-		theirs = ends[1];
-	}
+	if (!line.text)
+		return qsb__fail_memory(err, "self-test");
 	if (request->terminal) {
 		add_probe(&line, stage->program);
 		add(&line, "terminal");
 	}
 	if (request->inside)
-		add_run(&line, stage, request->options, theirs);
+		add_run(&line, stage, request->options, control);
 	add_probe(&line, stage->program);
 	for (size_t i = 0; request->words[i]; i++)
 		add_expanded(&line, stage, request->words[i], request->inside);
-	if (line.failed)
-		return qsb__fail_memory(err, "self-test");
-	return execute(stage, &line, theirs, out, err);
+	rc = line.failed ? qsb__fail(err, QSB_E_RANGE, "self-test", "the path of the self-test's folder is too long")
+			 : execute(stage, &line, control, out, err);
+	free(line.text);
+	return rc;
+}
+
+int qsb__stage_try(const struct qsb__stage *stage, const struct qsb__trial_request *request, struct qsb__trial *out,
+		   struct qsb_error *err)
+{
+	int control[2] = {-1, -1}; /* ours, that of the run */
+	int rc = request->inside ? qsb__channel(control, err) : 0;
+
+	memset(out, 0, sizeof(*out));
+	if (rc == 0)
+		rc = try_with(stage, request, control[1], out, err);
+	for (int i = 0; i < 2; i++)
+		if (control[i] >= 0)
+			close(control[i]);
+	return rc;
 }
