@@ -17,7 +17,7 @@
 #define PIDFD_THREAD O_EXCL /* Linux 6.9 */
 #endif
 
-enum { PAGE = 4096, STATUS_BYTES = 4096 };
+enum { PAGE = 4096, STATUS_BYTES = 4096, ROOMY_CALLS = 16 };
 
 int qsb__stop_keep(struct qsb__stop *stop, int fd)
 {
@@ -37,6 +37,7 @@ void qsb__stop_close(struct qsb__stop *stop)
 		close(stop->kept[i]);
 	stop->kept_count = 0;
 	stop->root = -1;
+	stop->proved = false;
 }
 
 /* The task was looked at by its number: is it still the one that asked? Always the last step before acting. */
@@ -91,6 +92,7 @@ struct qsb__task *qsb__stop_task(struct qsb__stop *stop, bool fresh)
 	snprintf(path, sizeof(path), "/proc/%d", id);
 	task->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	task->umask = -1;
+	task->roomy = 0;
 	task->pidfd = -1;
 	if (task->folder < 0)
 		return task;
@@ -110,6 +112,7 @@ int qsb__stop_open(struct qsb__stop *stop, const char *name, int flags)
 
 	if (fd < 0 && is_stale(errno))
 		fd = openat(qsb__stop_task(stop, true)->folder, name, flags | O_CLOEXEC);
+	stop->proved |= fd >= 0;
 	return fd < 0 ? -errno : qsb__stop_keep(stop, fd);
 }
 
@@ -123,6 +126,7 @@ int qsb__stop_descriptor(struct qsb__stop *stop, int number)
 	fd = qsb__pidfd_getfd(qsb__stop_task(stop, false)->pidfd, number);
 	if (fd < 0 && is_stale(errno))
 		fd = qsb__pidfd_getfd(qsb__stop_task(stop, true)->pidfd, number);
+	stop->proved |= fd >= 0;
 	return fd < 0 ? -errno : qsb__stop_keep(stop, fd);
 }
 
@@ -162,6 +166,14 @@ int qsb__status_last(const char *status, const char *key)
 	return (int)value;
 }
 
+static void set_umask(struct qsb__tasks *tasks, mode_t mask)
+{
+	if (tasks->umask == (int)mask)
+		return;
+	umask(mask);
+	tasks->umask = (int)mask;
+}
+
 /*
  * Creation takes the umask of the thread that makes it, default ACLs included: this thread has one of its own. Reading
  * the caller's is the dearest step of all, so it is kept for callers with one thread; umask(2) stops here as well and
@@ -175,8 +187,9 @@ bool qsb__stop_take_umask(struct qsb__stop *stop)
 	mode_t mask;
 
 	/* The folder is what tells whether the number still means the same task. */
-	if (task->id && task->umask >= 0 && task->age == age && faccessat(task->folder, "status", F_OK, 0) == 0) {
-		umask((mode_t)task->umask);
+	if (task->id && task->umask >= 0 && task->age == age &&
+	    (stop->proved || faccessat(task->folder, "status", F_OK, 0) == 0)) {
+		set_umask(stop->tasks, (mode_t)task->umask);
 		return true;
 	}
 	if (qsb__stop_status(stop, text, sizeof(text)) != 0)
@@ -185,19 +198,27 @@ bool qsb__stop_take_umask(struct qsb__stop *stop)
 	mask = (mode_t)qsb__status_number(text, "Umask:", 8);
 	task->umask = qsb__status_number(text, "Threads:", 10) == 1 ? (int)mask : -1;
 	task->age = age;
-	umask(mask);
+	set_umask(stop->tasks, mask);
 	return true;
 }
 
-/* The kernel takes a number before it creates or truncates; ours is handed over only after. So look first. */
+/* The kernel takes a number before it creates or truncates; ours is handed over only after. So look first: not each time
+ * where most are free. */
 bool qsb__stop_is_out_of_descriptors(struct qsb__stop *stop)
 {
+	struct qsb__task *task = qsb__stop_task(stop, false);
 	struct rlimit limit;
 	struct stat status;
 
-	return prlimit((pid_t)stop->call.pid, RLIMIT_NOFILE, NULL, &limit) == 0 &&
-	       fstatat(qsb__stop_task(stop, false)->folder, "fd", &status, 0) == 0 &&
-	       (rlim_t)status.st_size >= limit.rlim_cur;
+	if (task->roomy > 0) {
+		task->roomy--;
+		return false;
+	}
+	if (prlimit((pid_t)stop->call.pid, RLIMIT_NOFILE, NULL, &limit) != 0 || fstatat(task->folder, "fd", &status, 0) != 0)
+		return false;
+	if ((rlim_t)status.st_size < limit.rlim_cur / 2)
+		task->roomy = ROOMY_CALLS;
+	return (rlim_t)status.st_size >= limit.rlim_cur;
 }
 
 static ssize_t copy(const struct qsb__stop *stop, uint64_t from, void *to, size_t size)

@@ -14,6 +14,7 @@
 enum {
 	QSB__GUARD_TASKS = 64,    /* callers whose folders in /proc are kept open */
 	QSB__GUARD_KEPT = 192,    /* descriptors of one call: 40 links need some 120 */
+	QSB__GUARD_THREADS = 256,
 	QSB__GUARD_DENIALS = 256, /* waiting to be taken */
 	QSB__GUARD_PATH = PATH_MAX + NAME_MAX + 2
 };
@@ -28,10 +29,15 @@ struct qsb__task {
 	int folder, pidfd;
 	int umask;        /* -1 = not known */
 	unsigned age;     /* of the umask: guard->umask_age then */
+	unsigned roomy;   /* calls for which its descriptors need not be counted again */
 };
 
+/* What one thread of the guard remembers. */
 struct qsb__tasks {
 	struct qsb__task at[QSB__GUARD_TASKS];
+	int umask;                /* its own now, -1 = not known */
+	char folder[PATH_MAX];    /* a folder seen not to be in a /proc, while no name moves */
+	unsigned long folder_age; /* guard->moves then */
 };
 
 struct qsb__guard {
@@ -56,12 +62,14 @@ struct qsb__guard {
 	/* Renames hold it alone, all other calls share it: between judging a name and acting on it no name changes. */
 	pthread_rwlock_t tree;
 	unsigned umask_age;
+	unsigned long moves; /* renames so far */
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t ended;
 	unsigned threads, slow_threads, idle;
+	pid_t ids[QSB__GUARD_THREADS]; /* of those that receive, 0 = free */
+	bool ending;
 	unsigned long received;
-	bool watched;
 	int stop_fd;      /* readable: the watch ends */
 
 	pthread_mutex_t denial_lock;
@@ -75,6 +83,7 @@ struct qsb__stop {
 	struct qsb__guard *guard;
 	struct seccomp_notif call;
 	struct qsb__tasks *tasks;
+	bool proved;      /* the task of tasks->at is the caller: its folder was of use in this call */
 	int root;
 	int kept[QSB__GUARD_KEPT];
 	size_t kept_count;
@@ -195,6 +204,7 @@ void qsb__guard_answer(const struct qsb__guard *guard, uint64_t id, long result)
 void qsb__guard_hand_over(const struct qsb__guard *guard, uint64_t id, int fd, int flags);
 /* All signals stay the supervisor's; no right of a root user's supervisor is used on behalf of the command. */
 bool qsb__guard_thread_begin(void);
+int qsb__guard_wake_signal(void); /* ends a wait of this process's own threads, and does nothing else */
 
 /* calls.c: which function makes which call. False: the guard has no part in it. */
 bool qsb__guard_perform(struct qsb__stop *stop, long *result);

@@ -260,6 +260,41 @@ static long open_otherwise(struct opening *opening, int error, const struct stat
 	return -error;
 }
 
+/* The files of /proc are judged apart; ordinary folders are remembered as long as nothing moves. */
+static bool is_ordinary(struct opening *opening)
+{
+	struct qsb__tasks *tasks = opening->stop->tasks;
+	const struct qsb__place *place = &opening->place;
+	size_t length = strlen(place->path) - strlen(opening->name);
+
+	if (!place->named || length >= sizeof(tasks->folder))
+		return false;
+	if (tasks->folder_age == opening->stop->guard->moves && strncmp(tasks->folder, place->path, length) == 0 &&
+	    tasks->folder[length] == '\0')
+		return true;
+	if (qsb__resolve_is_proc(opening->folder))
+		return false;
+	memcpy(tasks->folder, place->path, length);
+	tasks->folder[length] = '\0';
+	tasks->folder_age = opening->stop->guard->moves;
+	return true;
+}
+
+/* The commonest case, a new file where it may be made: with O_EXCL nothing that is there can be opened, nor make us wait.
+ * Whatever goes wrong is left to the long way. */
+static int open_new(struct opening *opening)
+{
+	const struct qsb__place *place = &opening->place;
+	int flags = opening->flags;
+
+	if (!(flags & O_CREAT) || place->denied || !place->state.writable || opening->stop->guard->passed ||
+	    qsb__resolve_is_dots(opening->last) || !is_ordinary(opening) || !qsb__stop_take_umask(opening->stop) ||
+	    !qsb__stop_waits(opening->stop))
+		return -1;
+	return qsb__resolve_open(opening->folder, opening->last, (unsigned)(flags | O_EXCL | O_NOCTTY), opening->mode,
+	                         RESOLVE_NO_SYMLINKS);
+}
+
 static long open_name(struct opening *opening)
 {
 	struct qsb__stop *stop = opening->stop;
@@ -273,6 +308,9 @@ static long open_name(struct opening *opening)
 	if (code != 0)
 		return code;
 	qsb__resolve_bare(opening->last, opening->name);
+	fd = open_new(opening);
+	if (fd >= 0)
+		return fd;
 	if (fstatat(opening->folder, opening->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
 		found = &status;
 	code = judge_name(opening, found);

@@ -110,6 +110,8 @@ static int judge_ends(struct qsb__stop *stop, unsigned flags, const struct end *
 		return qsb__judge_refuse(stop, "rename", &to->place);
 	if (exchange && from->place.state.begins && S_ISLNK(to->status.st_mode))
 		return qsb__judge_refuse(stop, "rename", &from->place);
+	if (qsb__judge_is_read_only(from->folder))
+		return 0; /* it answers by itself */
 	if (qsb__judge_is_mount(from->folder, from->name) || (to->exists && qsb__judge_is_mount(to->folder, to->name)))
 		return -EBUSY;
 	if (!may_move(from, to) || (exchange && !may_move(to, from)))
@@ -143,5 +145,6 @@ long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call)
 		return code;
 	if (!qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
+	stop->guard->moves++;
 	return renameat2(from.folder, from.last, to.folder, to.last, call->flags) < 0 ? -errno : 0;
 }

@@ -21,15 +21,29 @@
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS _IOW('!', 4, uint64_t) /* Linux 6.6 */
 #endif
 
-enum { THREAD_STACK = 1024 * 1024, THREADS_MAX = 256, BUSY_LOOK_MS = 10, IDLE_LOOK_MS = 100, SYNC_WAKE_UP = 1 };
+enum { END_LOOK_NS = 5 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
+enum { THREAD_STACK = 1024 * 1024, BUSY_LOOK_MS = 10, IDLE_LOOK_MS = 100, SYNC_WAKE_UP = 1 };
+
+int qsb__guard_wake_signal(void)
+{
+	return SIGRTMIN + 7;
+}
+
+static void wake_up(int number)
+{
+}
 
 bool qsb__guard_thread_begin(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
 
+	sigset_t wake;
+
+	sigemptyset(&wake);
+	sigaddset(&wake, qsb__guard_wake_signal());
 	/* Its own umask and working folder, too. */
-	return syscall(SYS_capset, &header, none) == 0 && unshare(CLONE_FS) == 0;
+	return pthread_sigmask(SIG_UNBLOCK, &wake, NULL) == 0 && syscall(SYS_capset, &header, none) == 0 && unshare(CLONE_FS) == 0;
 }
 
 void qsb__guard_answer(const struct qsb__guard *guard, uint64_t id, long result)
@@ -102,7 +116,7 @@ static bool take_turn(struct qsb__guard *guard)
 	bool mine;
 
 	pthread_mutex_lock(&guard->lock);
-	mine = guard->idle == 0;
+	mine = guard->idle == 0 && !guard->ending;
 	guard->idle += mine;
 	pthread_mutex_unlock(&guard->lock);
 	return mine;
@@ -116,17 +130,16 @@ static void end_turn(struct qsb__guard *guard)
 	pthread_mutex_unlock(&guard->lock);
 }
 
-/* 1 = a call, 0 = nothing, -1 = every process of the sandbox is gone. */
+/* 1 = a call, 0 = nothing, -1 = every process of the sandbox is gone. Newer kernels end the wait then by themselves, for
+ * older ones the wake signal does. */
 static int receive(struct qsb__stop *stop)
 {
 	struct pollfd waiting = {.fd = stop->guard->listener, .events = POLLIN};
 
 	memset(&stop->call, 0, sizeof(stop->call));
-	if (poll(&waiting, 1, -1) < 0)
-		return 0;
-	if (!(waiting.revents & POLLIN))
-		return waiting.revents & (POLLHUP | POLLERR | POLLNVAL) ? -1 : 0;
-	return ioctl(stop->guard->listener, SECCOMP_IOCTL_NOTIF_RECV, &stop->call) == 0;
+	if (ioctl(stop->guard->listener, SECCOMP_IOCTL_NOTIF_RECV, &stop->call) == 0)
+		return 1;
+	return poll(&waiting, 1, 0) > 0 && (waiting.revents & (POLLHUP | POLLERR | POLLNVAL)) ? -1 : 0;
 }
 
 static void leave(struct qsb__guard *guard)
@@ -137,6 +150,20 @@ static void leave(struct qsb__guard *guard)
 	pthread_mutex_unlock(&guard->lock);
 }
 
+/* Changes one entry of the list. */
+static bool note_thread(struct qsb__guard *guard, pid_t from, pid_t to)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&guard->lock);
+	while (i < QSB__GUARD_THREADS && guard->ids[i] != from)
+		i++;
+	if (i < QSB__GUARD_THREADS)
+		guard->ids[i] = to;
+	pthread_mutex_unlock(&guard->lock);
+	return i < QSB__GUARD_THREADS;
+}
+
 static void *receiver(void *argument)
 {
 	struct qsb__guard *guard = argument;
@@ -144,7 +171,9 @@ static void *receiver(void *argument)
 	int got = 0;
 
 	stop.tasks = calloc(1, sizeof(*stop.tasks));
-	if (stop.tasks && qsb__guard_thread_begin()) {
+	if (stop.tasks && qsb__guard_thread_begin() && note_thread(guard, 0, gettid())) {
+		stop.tasks->umask = -1;
+		stop.tasks->folder_age = ~0UL;
 		while (got >= 0 && take_turn(guard)) {
 			got = receive(&stop);
 			end_turn(guard);
@@ -152,6 +181,7 @@ static void *receiver(void *argument)
 				serve(&stop);
 		}
 		qsb__tasks_clear(stop.tasks);
+		note_thread(guard, gettid(), 0);
 	}
 	free(stop.tasks);
 	leave(guard);
@@ -193,7 +223,7 @@ static void *watch(void *argument)
 		bool stuck;
 
 		pthread_mutex_lock(&guard->lock);
-		stuck = guard->idle == 0 && busy && guard->received == seen && guard->threads < THREADS_MAX;
+		stuck = guard->idle == 0 && busy && guard->received == seen && guard->threads < QSB__GUARD_THREADS;
 		busy = guard->idle == 0;
 		seen = guard->received;
 		pthread_mutex_unlock(&guard->lock);
@@ -240,6 +270,8 @@ int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guar
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
+	if (sigaction(qsb__guard_wake_signal(), &(const struct sigaction){.sa_handler = wake_up}, NULL) != 0)
+		return qsb__fail_os(err, errno, "guard", "cannot take a signal");
 	/* An answer then wakes the caller on this processor. Older kernels do without. */
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) != 0)
 		errno = 0;
@@ -249,18 +281,36 @@ int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guar
 	return code == 0 ? 0 : qsb__fail_os(err, code, "guard", "cannot start a thread");
 }
 
+/* A thread may be about to wait when its signal comes: asked again until it has left. */
+static void end_threads(struct qsb__guard *guard)
+{
+	pthread_mutex_lock(&guard->lock);
+	guard->ending = true;
+	while (guard->threads > 0 || guard->slow_threads > 0) {
+		struct timespec until;
+
+		for (size_t i = 0; i < QSB__GUARD_THREADS; i++)
+			if (guard->ids[i])
+				tgkill(getpid(), guard->ids[i], qsb__guard_wake_signal());
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += END_LOOK_NS;
+		if (until.tv_nsec >= SECOND_NS) {
+			until.tv_nsec -= SECOND_NS;
+			until.tv_sec++;
+		}
+		pthread_cond_timedwait(&guard->ended, &guard->lock, &until);
+	}
+	pthread_mutex_unlock(&guard->lock);
+}
+
 void qsb__guard_free(struct qsb__guard *guard)
 {
 	uint64_t one = 1;
 
 	if (!guard)
 		return;
-	if (guard->stop_fd >= 0 && write(guard->stop_fd, &one, sizeof(one)) == sizeof(one)) {
-		pthread_mutex_lock(&guard->lock);
-		while (guard->threads > 0 || guard->slow_threads > 0)
-			pthread_cond_wait(&guard->ended, &guard->lock);
-		pthread_mutex_unlock(&guard->lock);
-	}
+	if (guard->stop_fd >= 0 && write(guard->stop_fd, &one, sizeof(one)) == sizeof(one))
+		end_threads(guard);
 	for (int i = 0; i < 3; i++) {
 		int fd = (int[]){guard->stop_fd, guard->denial_fd, guard->proc_self_fd}[i];
 
