@@ -258,7 +258,8 @@ static void close_all_but(int fd)
 {
 	enum { LIKELY = 1024 };
 
-	if ((fd == 0 || qsb__close_range(0, (unsigned)fd - 1, 0) == 0) && qsb__close_range((unsigned)fd + 1, ~0U, 0) == 0)
+	if ((fd == 0 || qsb__close_range(0, (unsigned)fd - 1, 0) == 0) &&
+	    qsb__close_range((unsigned)fd + 1, ~0U, 0) == 0)
 		return;
 	for (int other = 0; other < LIKELY; other++)
 		if (other != fd)
