@@ -166,6 +166,107 @@ static int unix_race(int argc, char **argv)
 	return attack_verdict("connect", said == 'W' ? 0 : -1);
 }
 
+static int swapping_fd;
+static int swapped_fds[2];
+
+static atomic_ulong swaps;
+
+static void *swap_descriptors(void *nothing)
+{
+	for (size_t turn = 0; !atomic_load(&race_over); turn++) {
+		dup2(swapped_fds[turn % 2], swapping_fd);
+		atomic_fetch_add(&swaps, 1);
+	}
+	return nothing;
+}
+
+/* unix-race-fd PATH ROUNDS: connects a number behind which another thread swaps an Internet socket, which a supervisor
+ * may let through, for a unix socket, whose address this is. */
+static int unix_race_descriptor(int argc, char **argv)
+{
+	struct sockaddr_un address, peer;
+	socklen_t length = set_address(&address, argc > 1 ? argv[1] : "");
+	unsigned long rounds = attack_number(argc > 2 ? argv[2] : NULL);
+	pthread_t thread;
+	int won = 0;
+
+	swapped_fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	swapped_fds[1] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	swapping_fd = dup(swapped_fds[0]);
+	if (swapping_fd < 0 || pthread_create(&thread, NULL, swap_descriptors, NULL) != 0)
+		return attack_broken("setup");
+	/* On a busy machine the other thread may not have begun yet. */
+	while (atomic_load(&swaps) < 16)
+		usleep(100);
+	for (unsigned long round = 0; round < rounds && !won; round++) {
+		socklen_t size = sizeof(peer);
+
+		connect(swapping_fd, (struct sockaddr *)&address, length);
+		won = getpeername(swapped_fds[1], (struct sockaddr *)&peer, &size) == 0;
+	}
+	atomic_store(&race_over, 1);
+	pthread_join(thread, NULL);
+	if (won)
+		send(swapped_fds[1], "pwned", 5, MSG_NOSIGNAL);
+	errno = EACCES;
+	return attack_verdict("connect", won ? 0 : -1);
+}
+
+static int own_listener;
+
+static void *serve_own(void *nothing)
+{
+	for (;;) {
+		int peer = accept4(own_listener, NULL, NULL, SOCK_CLOEXEC);
+
+		if (peer < 0)
+			return nothing;
+		send(peer, "A", 1, MSG_NOSIGNAL);
+		close(peer);
+	}
+}
+
+static void *swap_names(void *names)
+{
+	char *const *pair = names;
+
+	while (!atomic_load(&race_over))
+		syscall(SYS_renameat2, AT_FDCWD, pair[0], AT_FDCWD, pair[1], 2 /* RENAME_EXCHANGE */);
+	return NULL;
+}
+
+/* unix-race-name OWN LINK ROUNDS: connects to OWN, a socket of ours, while another thread exchanges it with LINK, a
+ * symbolic link to the wanted socket. Worked = the peer said "W". */
+static int unix_race_name(int argc, char **argv)
+{
+	unsigned long rounds = attack_number(argc > 3 ? argv[3] : NULL), own = 0;
+	struct sockaddr_un address;
+	socklen_t length = set_address(&address, argv[1]);
+	pthread_t server, swapper;
+	char said = 0;
+
+	own_listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (bind(own_listener, (struct sockaddr *)&address, length) < 0 || listen(own_listener, 64) < 0)
+		return attack_broken("bind");
+	if (pthread_create(&server, NULL, serve_own, NULL) != 0 ||
+	    pthread_create(&swapper, NULL, swap_names, argv + 1) != 0)
+		return attack_broken("pthread_create");
+	for (unsigned long round = 0; round < rounds && said != 'W'; round++) {
+		int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+		if (fd < 0)
+			return attack_broken("socket");
+		if (connect(fd, (struct sockaddr *)&address, length) == 0 && recv(fd, &said, 1, 0) == 1)
+			own += said == 'A';
+		close(fd);
+	}
+	atomic_store(&race_over, 1);
+	pthread_join(swapper, NULL);
+	printf("own %lu\n", own);
+	errno = EACCES;
+	return attack_verdict("connect", said == 'W' ? 0 : -1);
+}
+
 /* sysv-make KIND KEY, sysv-open KIND KEY, sysv-remove KIND KEY: shared memory, semaphores, message queues. */
 static int sysv_id(char **argv, int flags)
 {
@@ -311,6 +412,8 @@ const struct attack attacks_ipc[] = {
 	{"unix-connect-fd", unix_connect_fd},
 	{"unix-link", unix_link},
 	{"unix-race", unix_race},
+	{"unix-race-fd", unix_race_descriptor},
+	{"unix-race-name", unix_race_name},
 	{"sysv-make", sysv_make},
 	{"sysv-open", sysv_open},
 	{"sysv-use", sysv_use},

@@ -139,6 +139,53 @@ static int fill_descriptor(int fd, size_t length)
 	return 0;
 }
 
+/* Memory in descriptors that are on their way: sent over a socket and closed, so that no process has them open. */
+static int fill_in_flight(size_t length)
+{
+	size_t step = 16UL << 20;
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return -1;
+	for (size_t done = 0; done < length; done += step) {
+		char room[CMSG_SPACE(sizeof(int))] = {0}, byte = 0;
+		struct iovec data = {&byte, 1};
+		struct msghdr message = {
+			.msg_iov = &data, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+		struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+		int fd = memfd_create("escape", MFD_CLOEXEC);
+
+		if (fd < 0 || fill_descriptor(fd, step) < 0)
+			return -1;
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+		if (sendmsg(pair[0], &message, 0) < 0)
+			return -1;
+		close(fd);
+	}
+	return 0;
+}
+
+/* Memory in the buffers of sockets that nobody reads: the kernel's own, in no process's size. */
+static int fill_sockets(size_t length)
+{
+	static char block[4096];
+	size_t done = 0;
+
+	while (done < length) {
+		int pair[2];
+
+		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
+			return -1;
+		for (int end = 0; end < 2; end++)
+			while (write(pair[end], block, sizeof(block)) > 0)
+				done += sizeof(block);
+	}
+	return 0;
+}
+
 static int take_memory(const char *kind, size_t length)
 {
 	int flags = strcmp(kind, "shared") == 0 ? MAP_SHARED : MAP_PRIVATE;
@@ -149,6 +196,10 @@ static int take_memory(const char *kind, size_t length)
 
 		return fd < 0 ? -1 : fill_descriptor(fd, length);
 	}
+	if (strcmp(kind, "flight") == 0)
+		return fill_in_flight(length);
+	if (strcmp(kind, "sockets") == 0)
+		return fill_sockets(length);
 	if (strcmp(kind, "sysv") == 0) {
 		int id = shmget(IPC_PRIVATE, length, IPC_CREAT | 0600);
 
@@ -163,7 +214,8 @@ static int take_memory(const char *kind, size_t length)
 	return at == MAP_FAILED ? -1 : touch(at, length);
 }
 
-/* memory KIND BYTES [PROCESSES]: takes and touches memory (private, shared, memfd, sysv), holds it for 2 seconds. */
+/* memory KIND BYTES [PROCESSES]: takes and touches memory (private, shared, memfd, flight, sockets, sysv), holds it for
+ * 2 seconds. */
 static int memory(int argc, char **argv)
 {
 	size_t length = attack_number(argc > 2 ? argv[2] : NULL);

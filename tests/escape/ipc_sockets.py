@@ -149,6 +149,51 @@ def race(case):
     case.same(wanted.got, [], 'connections to the socket that is not named')
 
 
+@row('A-ipc-1', 'a thread that swaps the descriptor for one of another family gains nothing')
+def race_descriptor(case):
+    path = os.path.join(short_folder(case), 'w')
+    server = serve(case, UNIX, 'stream', path)
+    outside = case.plain([case.attack, 'unix-race-fd', path, '300000'])
+    case.control(outside.code == 0, f'the race is never won outside either: {outside.out}')
+    case.wait_until(lambda: server.got, 'the control arrives')
+    server.got.clear()
+    case.refused(case.inside([case.attack, 'unix-race-fd', path, '5000']))
+    case.pause()
+    case.same(server.got, [], 'what arrived from inside')
+
+
+@row('A-ipc-1', 'a thread that exchanges an own socket for a link to the host\'s gains nothing')
+def race_name(case):
+    wanted = serve(case, UNIX, 'stream', os.path.join(short_folder(case), 'w'), b'W')
+    for place, rounds in ((case.outside, '20000'), (case.work, '2000')):
+        os.symlink(wanted.path, os.path.join(place, 'link'))
+        attack = [case.attack, 'unix-race-name', os.path.join(place, 'own'), os.path.join(place, 'link'), rounds]
+        if place == case.outside:
+            outside = case.plain(attack)
+            case.control(outside.code == 0, f'the race is never won outside either: {outside.out}')
+            wanted.got.clear()
+    inside = case.inside(attack)
+    case.refused(inside)
+    case.check('own 0\n' not in inside.out, 'no connection to the own socket: the race was not run', inside)
+    case.same(wanted.got, [], 'connections to the host\'s socket')
+
+
+@row('A-ipc-1', 'a named socket in the workspace cannot be swapped for a link to another one')
+def named_swapped(case):
+    other = serve(case, UNIX, 'stream', os.path.join(short_folder(case), 'o'))
+    named = serve(case, UNIX, 'stream', os.path.join(case.work, 'n'))
+    attack = ['sh', '-c', f'mv n was; ln -s {other.path} n; {case.attack} unix-connect stream {named.path}; code=$?; '
+                          'rm n; mv was n; exit $code']
+    outside = case.plain(attack)
+    case.control(outside.code == 0 and other.got, f'this does not work outside: {outside.out}')
+    other.got.clear()
+    options = case.policy({'network': {'unixSockets': [named.path]}})
+    case.worked(case.inside([case.attack, 'unix-connect', 'stream', named.path], options), 'the named socket')
+    case.refused(case.inside(attack, options))
+    case.pause()
+    case.same(other.got, [], 'what arrived from inside')
+
+
 # -- A-ipc-2: well-known services -----
 
 SERVICES = {

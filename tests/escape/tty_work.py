@@ -238,3 +238,38 @@ def settings_after_signal(case):
     os.kill(min(supervisor), 15)
     case.check(terminal.expect('code=143'), f'did not return 143: {terminal.seen!r}')
     case.same(termios.tcgetattr(terminal.master), before, 'terminal settings')
+
+
+OWN_PSEUDO_TERMINAL = r'''
+import os, pty, sys
+pid, master = pty.fork()
+if pid == 0:
+    os.execvp("sh", ["sh", "-c", "test -t 0 && tty && stty size >/dev/null && echo in-a-terminal && exit 6"])
+seen = b""
+while True:
+    try:
+        data = os.read(master, 4096)
+    except OSError:
+        break
+    if not data:
+        break
+    seen += data
+sys.stdout.write(seen.decode())
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+'''
+
+
+@row('W-tty-2', 'programs inside make pseudo-terminals of their own, with and without --tty')
+def own_pseudo_terminal(case):
+    script = ['/usr/bin/python3', '-c', OWN_PSEUDO_TERMINAL]
+    outside = case.plain(script)
+    case.control(outside.code == 6 and 'in-a-terminal' in outside.out, f'does not work outside: {outside.describe()}')
+    inside = case.inside(script)
+    case.check(inside.code == 6 and 'in-a-terminal' in inside.out, 'does not work inside', inside)
+    terminal = case.terminal(case.sandboxed(script, ['--tty']))
+    text = terminal.drain()
+    case.check('in-a-terminal' in text, f'does not work with --tty: {text!r}')
+    case.same(terminal.wait(), 6, 'exit status with --tty')
+    for argv in (['script', '-qec', 'test -t 0 && test -t 1 && exit 4', '/dev/null'],):
+        if case.plain(argv).code == 4:
+            case.same(case.inside(argv).code, 4, 'exit status of script(1)')
