@@ -211,7 +211,7 @@ void qsb__address_format(const struct qsb__address *address, char *out)
 {
 	const uint8_t *bytes = address->bytes;
 	unsigned groups[8], best = 8, best_length = 1;
-	char *at = out;
+	char *at = out, *end = out + QSB__ADDRESS_TEXT;
 
 	if (address->family == 4) {
 		snprintf(out, QSB__ADDRESS_TEXT, "%u.%u.%u.%u", bytes[0], bytes[1], bytes[2], bytes[3]);
@@ -233,10 +233,10 @@ void qsb__address_format(const struct qsb__address *address, char *out)
 	*at = '\0';
 	for (unsigned i = 0; i < 8; i++) {
 		if (i == best) {
-			at += sprintf(at, "::");
+			at += snprintf(at, (size_t)(end - at), "::");
 			i += best_length - 1;
 			continue;
 		}
-		at += sprintf(at, "%s%x", i && at[-1] != ':' ? ":" : "", groups[i]);
+		at += snprintf(at, (size_t)(end - at), "%s%x", i && at[-1] != ':' ? ":" : "", groups[i]);
 	}
 }

@@ -217,6 +217,7 @@ static void open_one(struct qsb__cgroup *cgroup, enum qsb__controller controller
                      const struct qsb__cgroup_limits *limits)
 {
 	char path[640];
+	size_t length;
 
 	if (snprintf(path, sizeof(path), "%s/qiming-sandbox-%d", folder, (int)getpid()) >= (int)sizeof(cgroup->path[0]))
 		return;
@@ -224,8 +225,9 @@ static void open_one(struct qsb__cgroup *cgroup, enum qsb__controller controller
 	 * only when it is empty, which rmdir shows. */
 	if (mkdir(path, 0755) != 0 && !(errno == EEXIST && (cgroup->unified || (rmdir(path) == 0 && mkdir(path, 0755) == 0))))
 		return;
-	memcpy(cgroup->path[controller], path, strlen(path) + 1);
-	strcat(path, "/cgroup.procs");
+	length = strlen(path);
+	memcpy(cgroup->path[controller], path, length + 1);
+	snprintf(path + length, sizeof(path) - length, "/cgroup.procs");
 	cgroup->procs_fd[controller] = open(path, O_WRONLY | O_CLOEXEC);
 	if (cgroup->procs_fd[controller] < 0 || !set_limit(cgroup, controller, limits))
 		drop(cgroup, controller);
