@@ -8,7 +8,7 @@ import subprocess
 
 import tap
 
-NAME = 'qsb-test'
+NAME = 'sandbox-test'
 SYSTEM_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 
