@@ -53,6 +53,9 @@ struct qsb__supervisor {
 	struct qsb__outcome outcome;
 	bool ended;             /* outcome is valid */
 	bool started;
+	int early_signal;       /* came before there was a command to have it */
+	int ended_by;           /* a signal that asked us, and so the command, to end */
+	uv_timer_t linger;
 
 	struct qsb__stream out, err, in; /* `in` and `out` carry a pseudo-terminal's bytes, too */
 	struct qsb__keeper kept_out, kept_err;
@@ -70,9 +73,14 @@ struct qsb__supervisor {
 /* Writes what was kept of the rest, behind a line that says how much is missing. */
 bool qsb__stream_finish(struct qsb__stream *stream);
 int qsb__stream_start(struct qsb__stream *stream, struct qsb__supervisor *supervisor, int from, int to);
-/* Takes what is there without waiting: the writers are dead. */
-void qsb__stream_drain(struct qsb__stream *stream);
+/* Something is still to be read or written. */
+bool qsb__stream_is_busy(const struct qsb__stream *stream);
+/* Nothing more is read; `drop` also what is still to be written. */
+void qsb__stream_close(struct qsb__stream *stream, bool drop);
 void qsb__stream_stop(struct qsb__stream *stream);
+
+/* run.c: a stream has become idle; the run may be over. */
+void qsb__supervisor_settle(struct qsb__supervisor *supervisor);
 
 /* terminal.c: --tty */
 void qsb__terminal_begin(struct qsb__supervisor *supervisor);

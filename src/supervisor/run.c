@@ -18,7 +18,7 @@
 #include "supervisor/internal.h"
 
 /* How long a command that was asked to end may take before its tree is killed. */
-enum { GRACE_MS = 5000 };
+enum { GRACE_MS = 5000, LINGER_MS = 2000 };
 
 static const int forwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, 0};
 
@@ -30,10 +30,48 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
+static bool has_output(const struct qsb__supervisor *supervisor)
+{
+	return qsb__stream_is_busy(&supervisor->out) || qsb__stream_is_busy(&supervisor->err);
+}
+
+void qsb__supervisor_settle(struct qsb__supervisor *supervisor)
+{
+	if (supervisor->ended && !has_output(supervisor))
+		uv_stop(&supervisor->loop);
+}
+
+static void linger_over(uv_timer_t *timer)
+{
+	struct qsb__supervisor *supervisor = timer->data;
+
+	qsb__stream_close(&supervisor->out, false);
+	qsb__stream_close(&supervisor->err, false);
+}
+
+/*
+ * Every process is dead. Their last output is on its way still: it ends by itself, unless somebody outside was handed
+ * the writing end, so it is not waited for without a bound. A slow reader of ours is, as in any pipeline.
+ */
 static void end_loop(struct qsb__supervisor *supervisor)
 {
+	const struct qsb__backend *backend = supervisor->request->backend;
+
+	if (supervisor->outcome.end == QSB__END_LOST)
+		backend->wait_dead(supervisor->sandbox, &supervisor->outcome);
+	supervisor->result->duration_ms = (now_ns() - supervisor->start_ns) / 1000000U;
 	supervisor->ended = true;
-	uv_stop(&supervisor->loop);
+	uv_poll_stop(&supervisor->status);
+	uv_timer_stop(&supervisor->timeout);
+	uv_timer_stop(&supervisor->grace);
+	uv_timer_stop(&supervisor->watch);
+	qsb__stream_close(&supervisor->in, true);
+	if (has_output(supervisor)) {
+		supervisor->linger.data = supervisor;
+		uv_timer_init(&supervisor->loop, &supervisor->linger);
+		uv_timer_start(&supervisor->linger, linger_over, LINGER_MS, 0);
+	}
+	qsb__supervisor_settle(supervisor);
 }
 
 static void kill_tree(struct qsb__supervisor *supervisor)
@@ -97,6 +135,8 @@ static void begin_serving(struct qsb__supervisor *supervisor)
 	if (!supervisor->started && calls >= 0) {
 		supervisor->started = true;
 		qsb__events_started(supervisor);
+		if (supervisor->early_signal)
+			backend->signal(supervisor->sandbox, supervisor->early_signal);
 	}
 }
 
@@ -129,10 +169,19 @@ static void forward(struct qsb__supervisor *supervisor, const struct qsb__signal
 	/* A key of the terminal we share reached the command as well: it decides what that means. */
 	if (signal->from_terminal && supervisor->shares_terminal)
 		return;
-	if (supervisor->request->backend->signal(supervisor->sandbox, signal->number) != 0 && ends)
-		kill_tree(supervisor);
+	/* Only a reader who does not read keeps us. */
+	if (supervisor->ended && ends) {
+		qsb__stream_close(&supervisor->out, true);
+		qsb__stream_close(&supervisor->err, true);
+		return;
+	}
+	if (!supervisor->started)
+		supervisor->early_signal = signal->number;
+	else
+		supervisor->request->backend->signal(supervisor->sandbox, signal->number);
 	if (!ends)
 		return;
+	supervisor->ended_by = signal->number;
 	/* Asked twice, or not obeyed in time. */
 	if (uv_is_active((uv_handle_t *)&supervisor->grace))
 		kill_tree(supervisor);
@@ -285,7 +334,10 @@ static void note_outcome(struct qsb__supervisor *supervisor)
 	} else if (outcome->end == QSB__END_EXITED && WIFEXITED(status)) {
 		result->exit_code = WEXITSTATUS(status);
 	} else {
-		result->signal = outcome->end == QSB__END_EXITED ? WTERMSIG(status) : SIGKILL;
+		/* Killed before it could have the signal that asked for its end. */
+		int asked = supervisor->started ? 0 : supervisor->ended_by;
+
+		result->signal = outcome->end == QSB__END_EXITED ? WTERMSIG(status) : asked ? asked : SIGKILL;
 		result->exit_code = 128 + result->signal;
 	}
 	if (result->timed_out)
@@ -296,8 +348,6 @@ static void note_output(struct qsb__supervisor *supervisor)
 {
 	struct qsb__result *result = supervisor->result;
 
-	qsb__stream_drain(&supervisor->out);
-	qsb__stream_drain(&supervisor->err);
 	result->out.truncated = qsb__stream_finish(&supervisor->out);
 	result->err.truncated = qsb__stream_finish(&supervisor->err);
 	if (supervisor->request->capture) {
@@ -330,7 +380,7 @@ static int judge_end(const struct qsb__supervisor *supervisor, struct qsb_error 
 			*err = outcome->error;
 		return outcome->error.code;
 	}
-	if (outcome->end == QSB__END_LOST && !supervisor->started && !supervisor->result->timed_out)
+	if (outcome->end == QSB__END_LOST && !supervisor->started && !supervisor->result->timed_out && !supervisor->ended_by)
 		return qsb__fail(err, QSB_E_OS, "launch", "the sandbox's first process was killed before the command began");
 	return 0;
 }
@@ -347,11 +397,8 @@ static int run_loop(struct qsb__supervisor *supervisor, struct qsb_error *err)
 		code = watch_over(supervisor, err);
 	if (code != 0)
 		return code;
-	while (!supervisor->ended)
+	while (!supervisor->ended || has_output(supervisor))
 		uv_run(&supervisor->loop, UV_RUN_DEFAULT);
-	if (supervisor->outcome.end == QSB__END_LOST)
-		backend->wait_dead(supervisor->sandbox, &supervisor->outcome);
-	supervisor->result->duration_ms = (now_ns() - supervisor->start_ns) / 1000000U;
 	return judge_end(supervisor, err);
 }
 

@@ -63,6 +63,7 @@ static void end_source(struct qsb__stream *stream)
 	stream->open = false;
 	if (stream->ended)
 		stream->ended(stream);
+	qsb__supervisor_settle(stream->supervisor);
 }
 
 /* Nobody reads any more: the rest is swallowed, as a shell's pipeline does after its reader is gone. */
@@ -106,6 +107,7 @@ static void sink_ready(uv_poll_t *handle, int status, int events)
 	if (stream->offset == stream->length && stream->to >= 0) {
 		uv_poll_stop(&stream->sink);
 		listen_to_source(stream, true);
+		qsb__supervisor_settle(stream->supervisor);
 	}
 }
 
@@ -147,7 +149,7 @@ static void take(struct qsb__stream *stream, size_t length)
 	write_pending(stream);
 	if (stream->offset < stream->length && stream->to >= 0 && stream->to_pollable) {
 		listen_to_source(stream, false);
-		uv_poll_start(&stream->sink, UV_WRITABLE, sink_ready);
+		uv_poll_start(&stream->sink, UV_READABLE, sink_ready);
 	}
 }
 
@@ -232,14 +234,18 @@ int qsb__stream_start(struct qsb__stream *stream, struct qsb__supervisor *superv
 	return 0;
 }
 
-void qsb__stream_drain(struct qsb__stream *stream)
+bool qsb__stream_is_busy(const struct qsb__stream *stream)
 {
-	if (!stream->open || stream->from < 0)
+	return stream->buffer && (stream->open || (stream->to >= 0 && stream->offset < stream->length));
+}
+
+void qsb__stream_close(struct qsb__stream *stream, bool drop)
+{
+	if (!stream->buffer)
 		return;
-	/* One pipe's worth of bytes can be left, and more when somebody outside holds the other end: not for ever. */
-	for (int i = 0; i < 64 && stream->open && stream->offset == stream->length; i++)
-		if (!read_some(stream))
-			break;
+	if (drop)
+		give_up_sink(stream);
+	end_source(stream);
 }
 
 void qsb__stream_stop(struct qsb__stream *stream)

@@ -19,6 +19,7 @@
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <linux/netlink.h>
 
 #include "backend/linux/abi.h"
 #include "backend/linux/diag.h"
@@ -140,6 +141,14 @@ static bool is_named_by_policy(const struct qsb__sandbox *sandbox, const struct 
 	return false;
 }
 
+/* Nobody serves it: then the answer is the one that everybody gets. */
+static bool is_served_outside(const struct stat *status)
+{
+	QSB_CLEANUP_FD int diag = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+
+	return diag < 0 || qsb__diag_listens(diag, status);
+}
+
 /* May the caller reach the socket behind this place? 0, or the errno that connect answers. */
 static int judge_place(const struct qsb__sandbox *sandbox, int place)
 {
@@ -154,7 +163,7 @@ static int judge_place(const struct qsb__sandbox *sandbox, int place)
 		return 0;
 	if (sandbox->plan->network != QSB__NETWORK_HOST && qsb__diag_listens(sandbox->diag_fd, &status))
 		return 0;
-	return EACCES;
+	return is_served_outside(&status) ? EACCES : ECONNREFUSED;
 }
 
 /* Points the call at what was judged, not at a name that may mean something else by now. */

@@ -279,11 +279,13 @@ static int take_source(struct work *work, size_t i, int *out)
  * When the caller is root, uid 0 in here owns the files of the kernel's settings and needs no capability to write
  * them: only a read-only mount stops it.
  */
-static int guard_proc(int proc, struct qsb_error *err)
+static int guard_proc(const struct work *work, int proc, struct qsb_error *err)
 {
 	static const char *const settings[] = {"sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr"};
+	/* For others the kernel's own check stands before all but one file of the first. */
+	size_t count = work->mounts->guard_kernel ? sizeof(settings) / sizeof(settings[0]) : 1;
 
-	for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+	for (size_t i = 0; i < count; i++) {
 		QSB_CLEANUP_FD int tree = -1;
 		int code = qsb__tree_clone(proc, settings[i], false, &tree);
 
@@ -325,7 +327,7 @@ static int attach(struct work *work, size_t i, struct qsb_error *err)
 		work->mounted->proc_fd = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (work->mounted->proc_fd < 0)
 			return qsb__fail_os(err, errno, "mounts", "cannot open %s", mount->path);
-		return work->mounts->guard_kernel ? guard_proc(tree, err) : 0;
+		return guard_proc(work, tree, err);
 	}
 	return 0;
 }
