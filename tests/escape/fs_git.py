@@ -22,7 +22,7 @@ def project(case, path='.'):
     folder = os.path.join(case.work, path)
     case.write(os.path.join(case.home, '.gitconfig'),
                '[user]\n\tname = A Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n'
-               '[protocol "file"]\n\tallow = always\n')
+               '[protocol "file"]\n\tallow = always\n[core]\n\teditor = true\n\tsshCommand = false\n')
     os.makedirs(folder, exist_ok=True)
     text = ('git init -q . && echo "/escape-attack" >.git/info/exclude && echo one >file && git add file && '
             'git commit -qm one && echo two >file && git commit -qam two')
@@ -70,7 +70,7 @@ def set_runner(case):
 @row('A-fs-6', 'no program of the attacker\'s is run by git on the host afterwards')
 def run_by_git(case):
     folder = project(case)
-    tool = case.script('tool', '#!/bin/sh\necho "$0" >>"$HOME/ran"\ncat\n')
+    tool = case.script('tool', '#!/bin/sh\necho "$0" >>"$HOME/ran"\nexec </dev/null\n')
     os.makedirs(os.path.join(case.work, 'hooks'))
     os.symlink(tool, os.path.join(case.work, 'hooks/pre-commit'))
     settings = case.write('settings', f'[core]\n\tfsmonitor = {tool}\n')

@@ -49,7 +49,7 @@ def new_user_policy(case):
         else:
             planted = os.path.exists(path)
             if planted:  # a name without a file may not be held yet: then the result must say so
-                os.unlink(path)
+                shutil.rmtree(folder)
                 result = case.result(['true'], ['--write', case.home])
                 case.check(says_own_missing(result), 'a policy was planted, and the result does not say that it can be', inside)
 
