@@ -166,6 +166,51 @@ static void test_variants(void)
 	is(call(SYS_bpf, 0, 0, 0), REFUSED(EPERM), "but never load programs into the kernel");
 }
 
+/* Calls that live rules by name stop. */
+static void test_guarded(unsigned denies)
+{
+	char folder[] = "/w", glob[] = "*.key", rule[] = "r";
+	struct qsb__step step = {.kind = QSB__STEP_NAME_RULE, .path = folder, .text = glob, .rule = rule, .asked = true,
+	                         .denies = denies};
+	unsigned reading = denies & QSB__ACCESS_READ ? SECCOMP_RET_USER_NOTIF : ALLOWED;
+	struct seccomp_data made = {.nr = SYS_openat, .arch = ARCH, .args = {0, 0, O_CREAT | O_RDONLY, 04755}};
+	struct qsb_error err;
+
+	plan.steps = &step;
+	plan.step_count = 1;
+	tap_ok(qsb__guard_new(&sandbox->guard, &plan, &err) == 0 && sandbox->guard, "a rule that was asked for has a guard");
+	build(false, 0);
+	is(call(SYS_openat, 0, 0, O_RDONLY), reading, "opening to read stops only where a rule denies reading");
+	is(call(SYS_openat, 0, 0, O_RDONLY | O_DIRECTORY | O_CLOEXEC), reading, "so does opening a folder");
+	is(call(SYS_openat, 0, 0, O_PATH | O_WRONLY), ALLOWED, "O_PATH opens nothing that could be read or written");
+	is(call(SYS_openat, 0, 0, O_WRONLY), SECCOMP_RET_USER_NOTIF, "opening to write stops");
+	is(call(SYS_openat, 0, 0, O_RDONLY | O_TRUNC), SECCOMP_RET_USER_NOTIF, "truncating stops");
+	is(call(SYS_openat, 0, 0, O_TMPFILE | O_RDWR), SECCOMP_RET_USER_NOTIF, "a nameless file stops");
+	is(call(SYS_openat, 0, 0, O_CREAT | O_RDONLY), SECCOMP_RET_USER_NOTIF, "creating stops");
+	is(run(&made), REFUSED(EPERM), "a setuid mode is refused before anybody is asked");
+	is(call(SYS_fchmod, 0, 04755, 0), REFUSED(EPERM), "also by fchmod");
+	is(call(SYS_fchmod, 0, 0755, 0), SECCOMP_RET_USER_NOTIF, "another mode stops");
+	is(call(SYS_renameat2, 0, 0, 0), SECCOMP_RET_USER_NOTIF, "renaming stops");
+	is(call(SYS_bind, 0, 0, 0), SECCOMP_RET_USER_NOTIF, "binding stops");
+	is(call(SYS_utimensat, 0, 0, 0), ALLOWED, "times of a descriptor do not");
+	is(call(SYS_utimensat, 0, 4096, 0), SECCOMP_RET_USER_NOTIF, "those of a path do");
+	is(call(SYS_utimensat, 0, UINT64_C(1) << 32, 0), SECCOMP_RET_USER_NOTIF, "wherever it lies in memory");
+	is(call(SYS_landlock_create_ruleset, 0, 0, 0), REFUSED(ENOSYS), "rules of a program's own would not bind the guard");
+	is(call(SYS_clone, CLONE_FS, 0, 0), REFUSED(EPERM), "no two processes share a umask");
+	is(call(SYS_clone, CLONE_FS | CLONE_THREAD, 0, 0), ALLOWED, "threads may");
+	is(call(SYS_clone, CLONE_NEWUSER, 0, 0), REFUSED(EPERM), "namespaces stay refused");
+	is(call(SYS_ioctl, 0, 0x40086602, 0), REFUSED(EPERM), "a folder cannot be made to compare names in another way");
+	is(call(SYS_ioctl, 0, 0x5000940e, 0), REFUSED(ENOTTY), "nor a subvolume be made");
+	is(call(SYS_ioctl, 0, 0x40049409, 0), ALLOWED, "a file can be cloned");
+	is(call(SYS_ioctl, 0, 0x5412, 0), REFUSED(EPERM), "characters still cannot be pushed into a terminal");
+	is(call(SYS_getxattr, 0, 0, 0), reading == ALLOWED ? ALLOWED : REFUSED(EOPNOTSUPP),
+	   "attributes are read where everything may be");
+	is(call(SYS_read, 0, 0, 0), ALLOWED, "reading what is open never stops");
+	qsb__guard_free(sandbox->guard);
+	sandbox->guard = NULL;
+	plan.step_count = 0;
+}
+
 int main(void)
 {
 	sandbox = calloc(1, sizeof(*sandbox));
@@ -175,5 +220,7 @@ int main(void)
 	test_sockets();
 	test_arguments();
 	test_variants();
+	test_guarded(QSB__ACCESS_WRITE);
+	test_guarded(QSB__ACCESS_READ | QSB__ACCESS_WRITE);
 	return tap_done();
 }
