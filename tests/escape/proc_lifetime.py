@@ -179,9 +179,9 @@ def terminal_goes_away(case):
 @row('A-proc-5', 'the launcher dies while the sandbox is being made: nothing stays')
 def killed_early(case):
     prove_daemon(case, [case.attack, 'daemon', 'heart'])
-    for delay in range(0, 30, 1):
+    for step in range(80):
         process = case.popen(case.sandboxed([case.attack, 'heart', 'heart']))
-        time.sleep(delay / 1000)
+        time.sleep(step / 4000)
         process.kill()
         process.wait()
         process.stdout.close()
@@ -283,3 +283,25 @@ def replacing(case):
     answer = case.result(['sh', '-c', f'{script}; sleep 600'], ['--timeout', '1'])
     case.same((answer['exitCode'], answer['timedOut']), (124, True), 'exitCode and timedOut', answer['outcome'])
     case.check(beats(case) > 1 and not still_beats(case), 'the chain lives on, or never ran')
+
+
+@row('W-proc-1', 'under nohup a hang-up ends neither the sandbox nor the command')
+def nohup(case):
+    script = ['sh', '-c', 'echo >ready; i=0; while [ ! -e go ]; do sleep 0.05; done; exit 6']
+    for argv in (script, case.sandboxed(script)):
+        for name in ('ready', 'go'):
+            if os.path.exists(os.path.join(case.work, name)):
+                os.unlink(os.path.join(case.work, name))
+        process = case.popen(['nohup', *argv])
+        case.cleanups.append(process.kill)
+        case.wait_until(lambda: os.path.exists(os.path.join(case.work, 'ready')), 'the command is ready')
+        process.send_signal(signal.SIGHUP)
+        case.pause(0.3)
+        alive = process.poll() is None
+        case.write('go')
+        outcome = case.finish(process)
+        if argv is script:
+            case.control(alive and outcome.code == 6, 'nohup does not work outside')
+        else:
+            case.check(alive, 'the hang-up ended it', outcome)
+            case.same(outcome.code, 6, 'exit code', outcome)

@@ -273,3 +273,42 @@ def own_pseudo_terminal(case):
     for argv in (['script', '-qec', 'test -t 0 && test -t 1 && exit 4', '/dev/null'],):
         if case.plain(argv).code == 4:
             case.same(case.inside(argv).code, 4, 'exit status of script(1)')
+
+
+@row('W-tty-2', '--tty works without a terminal of the caller: from a pipe, into a file')
+def terminal_of_pipes(case):
+    script = ['sh', '-c', 'test -t 0 && test -t 1 && echo in-a-terminal; read -r line; echo "got=$line"; exit 8']
+    outside = case.plain(['script', '-qec', 'test -t 0 && echo in-a-terminal', '/dev/null'], input=b'')
+    case.control('in-a-terminal' in outside.out, 'script(1) does not work here')
+    inside = case.inside(script, ['--tty', '--timeout', '30'], input=b'word\n')
+    case.check('in-a-terminal' in inside.out and 'got=word' in inside.out, 'not like in a terminal', inside)
+    case.same(inside.code, 8, 'exit status', inside)
+
+
+@row('W-tty-1', 'in the background and in pipelines of an interactive shell the sandbox gives output and status')
+def background_and_pipelines(case):
+    command = ['sh', '-c', 'echo from-within; exit 4']
+
+    def try_it(argv):
+        terminal, found = interactive(case, BASH)
+        line = ' '.join("'" + word + "'" for word in argv)
+        steps = (
+            (f'{line} & wait $!; echo "code=$?="\n', r'from-within\r\n(?s:.*)code=4='),
+            (f'{line} | tr a-z A-Z; echo "code=${{PIPESTATUS[0]}}="\n', r'FROM-WITHIN\r\n(?s:.*)code=4='),
+            (f'echo word | {line}; echo "code=$?="\n', r'from-within\r\n(?s:.*)code=4='),
+            (f'x=$({line}); echo "code=$?=$x="\n', r'code=4=from-within='),
+            ('read -r line; echo "read=$line="\n', r'read=.*\r\n'),
+            ('typed\n', r'read=typed='),
+        )
+        for typed, wanted in steps:
+            terminal.send(typed)
+            if not found or not terminal.expect(wanted):
+                return f'{typed!r}: {terminal.seen!r}'
+        terminal.send('exit 0\n')
+        terminal.wait()
+        return ''
+
+    outside = try_it(command)
+    case.control(not outside, f'does not work outside: {outside}')
+    problem = try_it(case.sandboxed(command))
+    case.check(not problem, problem)
