@@ -178,3 +178,57 @@ def flood(case):
     case.same(Tree(case.work).changes(), [], 'the workspace')
     case.check(not [name for name in os.listdir(case.work) if name.endswith('.never')], 'nothing was made')
     case.check(subprocess.run(['true']).returncode == 0, 'the host goes on')
+
+
+@row('W-guard-9', 'npm installs a package and runs its program, cmake builds: the same trees')
+def builders(case):
+    case.control(shutil.which('npm') and shutil.which('cmake'), 'npm and cmake are not both installed')
+    case.write('dep/package.json', '{"name": "dep", "version": "1.0.0", "bin": {"dep": "x.js"}}')
+    case.write('dep/x.js', '#!/usr/bin/env node\nconsole.log("from the package")\n')
+    script = '''set -e
+        export npm_config_cache=/tmp/cache
+        npm pack --silent ../dep > /dev/null && npm init -y > /dev/null
+        npm install --silent --offline --no-audit --no-fund ./dep-1.0.0.tgz && npx --offline dep
+        printf 'cmake_minimum_required(VERSION 3.10)\\nproject(x C)\\nadd_executable(x x.c)\\n' > CMakeLists.txt
+        echo 'int main(void) { return 0; }' > x.c
+        cmake -B b > /dev/null && cmake --build b > /dev/null && b/x && find . | sort'''
+    answers = []
+    for rule in ([], RULE['writing'], RULE['reading']):
+        top = os.path.join(case.work, 'project')
+        os.mkdir(top)
+        outcome = case.inside(['sh', '-c', script], rule, cwd=top)
+        case.same(outcome.code, 0, 'the build', outcome)
+        answers.append(outcome.out)
+        shutil.rmtree(top)
+    case.same(answers[1:], answers[:1] * 2, 'what was said and made')
+
+
+@row('W-guard-10', 'sockets are bound and connected to, by path, relative path and port')
+def sockets(case):
+    script = '''
+import os, socket, threading
+os.mkdir('d'); os.umask(0o077)
+for family, address in ((socket.AF_UNIX, 'here'), (socket.AF_UNIX, os.path.abspath('d/there')), (socket.AF_UNIX, '/tmp/s'),
+                        (socket.AF_INET, ('127.0.0.1', 0)), (socket.AF_INET6, ('::1', 0)), (socket.AF_UNIX, '\\0hidden')):
+    server = socket.socket(family); server.bind(address); server.listen()
+    if family == socket.AF_UNIX and address[0] != '\\0': print(oct(os.stat(address).st_mode))
+    thread = threading.Thread(target=lambda: server.accept()[0].sendall(b'served')); thread.start()
+    client = socket.socket(family)
+    client.connect(address if family == socket.AF_UNIX else server.getsockname())
+    print(client.recv(10)); thread.join()
+for address in ('here', 'no/folder'):
+    try: socket.socket(socket.AF_UNIX).bind(address)
+    except OSError as error: print(error.strerror)
+try: socket.socket(socket.AF_INET).bind(('127.0.0.1', 80)); print('a low port')
+except OSError as error: print(error.strerror)
+print(len(socket.if_nameindex()))
+'''
+    answers = []
+    for rule in ([], RULE['writing'], RULE['reading']):
+        top = os.path.join(case.work, 'sockets')
+        os.mkdir(top)
+        outcome = case.inside(['python3', '-c', script], rule, cwd=top)
+        case.same(outcome.code, 0, 'sockets', outcome)
+        answers.append(outcome.out)
+        shutil.rmtree(top)
+    case.same(answers[1:], answers[:1] * 2, 'answers')
