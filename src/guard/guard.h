@@ -37,7 +37,10 @@ bool qsb__guard_needed(const struct qsb__plan *plan);
 /* Does one of them deny reading? Then opens for reading stop as well. */
 bool qsb__guard_stops_reading(const struct qsb__plan *plan);
 
-/* Can this kernel, from here, hold live rules? 0, or QSB_E_UNSUPPORTED with the cause and the fix. */
+/* Can this kernel hold live rules at all? For doctor. */
+bool qsb__guard_available(void);
+
+/* Can this plan's live rules be held by this kernel, from here? 0, or QSB_E_UNSUPPORTED with the cause and the fix. */
 int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err);
 
 /*

@@ -167,6 +167,17 @@ static void probe_filter(struct qsb__probe *probe)
 		snprintf(row->fix, sizeof(row->fix), "use Linux 5.6 or newer, with CONFIG_SECCOMP_FILTER");
 }
 
+static void probe_rules(struct qsb__probe *probe)
+{
+	bool ok = qsb__guard_available();
+	struct qsb__probe_row *row = add_row(probe, "rules by name", ok, false);
+
+	describe(row, ok ? "denied patterns and paths that do not exist yet are held while the command runs"
+	                 : "denied patterns and paths that do not exist yet are refused");
+	if (!ok)
+		snprintf(row->fix, sizeof(row->fix), "use Linux 5.19 or newer");
+}
+
 static void probe_landlock(struct qsb__probe *probe)
 {
 	int version = qsb__landlock_version();
@@ -222,6 +233,7 @@ void qsb__namespaces_probe(struct qsb__probe *probe)
 	probe_namespaces(probe);
 	probe_mounts(probe);
 	probe_filter(probe);
+	probe_rules(probe);
 	probe_landlock(probe);
 	probe_limits(probe);
 	probe_sockets(probe);
