@@ -35,7 +35,8 @@ static unsigned short add_rule(struct sock_filter *at, const char *text)
 		at[2] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, low_word_of_first);
 		at[3] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, mask, 0, 1);
 	}
-	at[mask ? 4 : 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error & SECCOMP_RET_DATA));
+	at[mask ? 4 : 2] =
+		(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (error & SECCOMP_RET_DATA));
 	return mask ? 5 : 3;
 }
 

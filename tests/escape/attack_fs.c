@@ -110,13 +110,14 @@ static int op_rename(const char *path, const char *other)
 
 static int op_exchange(const char *path, const char *other)
 {
-	return attack_verdict("renameat2 EXCHANGE", syscall(SYS_renameat2, AT_FDCWD, other, AT_FDCWD, path, RENAME_EXCHANGE));
+	return attack_verdict("renameat2 EXCHANGE",
+			      syscall(SYS_renameat2, AT_FDCWD, other, AT_FDCWD, path, RENAME_EXCHANGE));
 }
 
 static int op_noreplace(const char *path, const char *other)
 {
 	return attack_verdict("renameat2 NOREPLACE",
-	                      syscall(SYS_renameat2, AT_FDCWD, other, AT_FDCWD, path, RENAME_NOREPLACE));
+			      syscall(SYS_renameat2, AT_FDCWD, other, AT_FDCWD, path, RENAME_NOREPLACE));
 }
 
 static int op_chmod(const char *path, const char *other)
@@ -278,13 +279,35 @@ struct operation {
 };
 
 static const struct operation operations[] = {
-	{"write", op_write}, {"create", op_create}, {"openat2", op_openat2}, {"truncate", op_truncate},
-	{"read-truncate", op_read_truncate}, {"unlink", op_unlink}, {"rmdir", op_rmdir}, {"mkdir", op_mkdir},
-	{"symlink", op_symlink}, {"link", op_link}, {"link-fd", op_link_fd}, {"rename", op_rename},
-	{"exchange", op_exchange}, {"noreplace", op_noreplace}, {"chmod", op_chmod}, {"fchmod", op_fchmod},
-	{"chown", op_chown}, {"utime", op_utime}, {"xattr", op_xattr}, {"flags", op_flags}, {"fifo", op_fifo},
-	{"socket", op_socket}, {"tmpfile", op_tmpfile}, {"reopen", op_reopen}, {"reopen-path", op_reopen_path},
-	{"at", op_at}, {"chdir", op_chdir}, {"map", op_map}, {"handle", op_handle},
+	{"write", op_write},
+	{"create", op_create},
+	{"openat2", op_openat2},
+	{"truncate", op_truncate},
+	{"read-truncate", op_read_truncate},
+	{"unlink", op_unlink},
+	{"rmdir", op_rmdir},
+	{"mkdir", op_mkdir},
+	{"symlink", op_symlink},
+	{"link", op_link},
+	{"link-fd", op_link_fd},
+	{"rename", op_rename},
+	{"exchange", op_exchange},
+	{"noreplace", op_noreplace},
+	{"chmod", op_chmod},
+	{"fchmod", op_fchmod},
+	{"chown", op_chown},
+	{"utime", op_utime},
+	{"xattr", op_xattr},
+	{"flags", op_flags},
+	{"fifo", op_fifo},
+	{"socket", op_socket},
+	{"tmpfile", op_tmpfile},
+	{"reopen", op_reopen},
+	{"reopen-path", op_reopen_path},
+	{"at", op_at},
+	{"chdir", op_chdir},
+	{"map", op_map},
+	{"handle", op_handle},
 };
 
 /* fs OPERATION PATH [OTHER]: one change of PATH; OTHER is what is linked to or renamed into it. */
@@ -383,10 +406,9 @@ static const struct {
 	bool needs_file;
 	int (*run)(const char *path, mode_t mode);
 } setid_ways[] = {
-	{"open", false, setid_open}, {"creat", false, setid_creat}, {"mknod", false, setid_mknod},
-	{"tmpfile", false, setid_tmpfile}, {"chmod", true, setid_chmod}, {"fchmod", true, setid_fchmod},
-	{"fchmodat", true, setid_fchmodat}, {"fchmodat2", true, setid_fchmodat2},
-	{"high-bits", true, setid_high_bits},
+	{"open", false, setid_open},        {"creat", false, setid_creat},        {"mknod", false, setid_mknod},
+	{"tmpfile", false, setid_tmpfile},  {"chmod", true, setid_chmod},         {"fchmod", true, setid_fchmod},
+	{"fchmodat", true, setid_fchmodat}, {"fchmodat2", true, setid_fchmodat2}, {"high-bits", true, setid_high_bits},
 };
 
 /* setid WAY MODE PATH: a file whose mode has set-id bits, by every call that can give one. */
@@ -406,9 +428,5 @@ static int make_setid(int argc, char **argv)
 }
 
 const struct attack attacks_fs[] = {
-	{"fs", change_file},
-	{"read", read_file},
-	{"list", list_folder},
-	{"setid", make_setid},
-	{NULL, NULL},
+	{"fs", change_file}, {"read", read_file}, {"list", list_folder}, {"setid", make_setid}, {NULL, NULL},
 };

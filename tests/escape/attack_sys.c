@@ -45,7 +45,7 @@ static long call_by_number(int argc, char **argv)
 		values[i] = argument(argv[i + 2]);
 	errno = 0;
 	return syscall(argument(argc > 1 ? argv[1] : ""), values[0], values[1], values[2], values[3], values[4],
-	               values[5]);
+		       values[5]);
 }
 
 /* call NUMBER ARGS…: one system call that would do harm if it succeeded. */
@@ -72,8 +72,10 @@ static int call_int80(int argc, char **argv)
 	long result = (long)attack_number(argc > 1 ? argv[1] : NULL);
 	long first = argc > 2 ? (long)attack_number(argv[2]) : 0;
 
-	__asm__ volatile("int $0x80" : "+a"(result) : "b"(first), "c"(0), "d"(0), "S"(0), "D"(0)
-	                 : "memory", "r8", "r9", "r10", "r11");
+	__asm__ volatile("int $0x80"
+			 : "+a"(result)
+			 : "b"(first), "c"(0), "d"(0), "S"(0), "D"(0)
+			 : "memory", "r8", "r9", "r10", "r11");
 	if (result < 0) {
 		errno = (int)-result;
 		if (errno != EPERM && errno != ENOSYS) {
@@ -163,7 +165,7 @@ static int join_namespace(int argc, char **argv)
 	if (syscall(SYS_setns, user, CLONE_NEWUSER) && other > 0)
 		return attack_verdict("setns", -1);
 	return flag == CLONE_NEWUSER ? attack_verdict("setns", other > 0 ? 0 : -1)
-	                             : attack_verdict("setns", syscall(SYS_setns, fd, flag));
+				     : attack_verdict("setns", syscall(SYS_setns, fd, flag));
 }
 
 /* personality VALUE: sets it and reads it back. */
@@ -185,9 +187,9 @@ static int make_device(int argc, char **argv)
 {
 	mode_t mode = 0600 | (argc > 2 && argv[2][0] == 'b' ? S_IFBLK : S_IFCHR);
 	dev_t number = makedev((unsigned)attack_number(argc > 3 ? argv[3] : NULL),
-	                       (unsigned)attack_number(argc > 4 ? argv[4] : NULL));
+			       (unsigned)attack_number(argc > 4 ? argv[4] : NULL));
 	long result = argc > 5 ? syscall(SYS_mknod, argv[1], mode, number)
-	                       : syscall(SYS_mknodat, AT_FDCWD, argv[1], mode, number);
+			       : syscall(SYS_mknodat, AT_FDCWD, argv[1], mode, number);
 
 	if (result == 0)
 		unlink(argv[1]);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #ifndef MS_REC
-#define MS_REC 16384
+#define MS_REC     16384
 #define MS_PRIVATE (1 << 18)
 #endif
 
@@ -36,7 +36,8 @@ static int enter_namespaces(void)
 
 	if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS))
 		return 0;
-	/* Ids that may not be mapped stay without a name: the capabilities in the new namespace are there all the same. */
+	/* Ids that may not be mapped stay without a name: the capabilities in the new namespace are there all the same.
+	 */
 	snprintf(map, sizeof(map), "0 %u 1", uid);
 	write_file("/proc/self/setgroups", "deny");
 	write_file("/proc/self/uid_map", map);
@@ -94,7 +95,7 @@ static int make_writable(int argc, char **argv)
 	struct mount_attr change = {.attr_clr = MOUNT_ATTR_RDONLY};
 
 	return attack_verdict("mount_setattr", syscall(SYS_mount_setattr, AT_FDCWD, argc > 1 ? argv[1] : "", 0, &change,
-	                                               sizeof(change)));
+						       sizeof(change)));
 }
 
 /* unmount PATH: takes off what lies over PATH; outside, first lays something over it. */
