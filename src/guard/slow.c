@@ -15,7 +15,8 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { SLOW_MAX = 256, SLOW_STACK = 128 * 1024, LOOK_EVERY_NS = 20 * 1000 * 1000, RESTART_CALL = 512 /* ERESTARTSYS */ };
+enum { SLOW_MAX = 256, SLOW_STACK = 128 * 1024, LOOK_EVERY_NS = 10 * 1000 * 1000,
+       SHORTEST_NS = 100 * 1000, LONGEST_NS = 4 * 1000 * 1000, RESTART_CALL = 512 /* ERESTARTSYS */ };
 
 struct slow {
 	struct qsb__guard *guard;
@@ -43,13 +44,38 @@ static bool has_signal(const struct slow *slow)
 	return waits;
 }
 
+static bool only_reads(const struct slow *slow)
+{
+	return slow->size < 0 && (slow->flags & O_ACCMODE) == O_RDONLY;
+}
+
+/*
+ * A FIFO's reader must really wait in its open: nobody else can tell when a writer has come. A writer must not: it would
+ * still be there for a reader when its caller is dead already. So it tries again and again.
+ */
 static int try_open(const struct slow *slow)
 {
 	char path[64];
 	int flags = slow->size >= 0 ? O_WRONLY : slow->flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW);
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", slow->object);
-	return open(path, flags | O_CLOEXEC | O_NOCTTY);
+	fd = open(path, flags | O_CLOEXEC | O_NOCTTY | (only_reads(slow) ? 0 : O_NONBLOCK));
+	if (fd >= 0 && slow->size < 0 && !only_reads(slow))
+		fcntl(fd, F_SETFL, slow->flags & (O_APPEND | O_DIRECT | O_NOATIME | O_ASYNC));
+	return fd;
+}
+
+static bool must_wait(int error)
+{
+	return error == EINTR || error == ENXIO || error == EWOULDBLOCK;
+}
+
+static void pause_for(long nanoseconds)
+{
+	const struct timespec time = {.tv_nsec = nanoseconds};
+
+	nanosleep(&time, NULL);
 }
 
 static void finish(const struct slow *slow, int fd)
@@ -66,14 +92,14 @@ static void wait_for(const struct slow *slow)
 {
 	struct qsb__stop stop = {.guard = slow->guard, .call = slow->call, .root = -1};
 
-	for (;;) {
+	for (long pause = SHORTEST_NS;; pause = pause < LONGEST_NS ? 2 * pause : pause) {
 		int fd = try_open(slow);
 
 		if (fd >= 0) {
 			finish(slow, fd);
 			return;
 		}
-		if (errno != EINTR) {
+		if (!must_wait(errno)) {
 			qsb__guard_answer(slow->guard, slow->call.id, -errno);
 			return;
 		}
@@ -83,6 +109,8 @@ static void wait_for(const struct slow *slow)
 			qsb__guard_answer(slow->guard, slow->call.id, -RESTART_CALL);
 			return;
 		}
+		if (!only_reads(slow))
+			pause_for(pause);
 	}
 }
 
