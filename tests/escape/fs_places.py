@@ -1,4 +1,5 @@
 """Workspaces in odd places, and hosts that are laid out otherwise: made in mount namespaces, so the host keeps its own."""
+import json
 import os
 import shutil
 import stat
@@ -163,6 +164,23 @@ def traces(case):
         case.worked(inside, f'runs with {options}')
         clean(case, before, f'with {options}', inside)
     case.check(stat.S_IMODE(os.stat(folder).st_mode) == 0o2750, 'the mode')
+
+
+@row('A-fs-2', 'a denied folder that the host has mounted at a second place as well is not read there, or it is reported')
+def second_mount(case):
+    key = case.write(os.path.join(case.home, '.ssh/key'), 'the secret itself\n')
+    other = os.path.join(case.outside, 'home')
+    os.mkdir(other)
+    setup = f'mount --bind "{case.home}" "{other}"'
+    needs_mounts(case, setup)
+    spelling = other + key[len(case.home):]
+    outside = on_host(case, setup, ['cat', spelling])
+    case.control('the secret' in outside.out, 'cannot be read there outside')
+    inside = on_host(case, setup, case.sandboxed(['cat', spelling], ['--json']))
+    result = json.loads(inside.out)
+    text = json.dumps(result['sandbox'].get('notEnforced', ''))
+    case.check('the secret' not in result['stdout'] or 'mount' in text,
+               'the secret was read at the second place, and the result does not speak of it', inside)
 
 
 # -- W-fs-4 ----------------------------------------------------------------------------------------------------------

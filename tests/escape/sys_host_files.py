@@ -117,3 +117,23 @@ def raw_disk(case):
     disks = [path for path in ('/dev/vda', '/dev/sda', '/dev/nvme0n1', '/dev/loop0') if os.path.exists(path)]
     case.control(disks, 'this host has no disk device')
     all_refused(case, [('read', disk) for disk in disks], errors=('ENOENT', 'EACCES', 'EPERM', 'ENXIO'))
+
+
+@row('A-sys-7', 'the device nodes that the sandbox shares with the host keep their mode, owner, times and attributes', only='root')
+def device_nodes(case):
+    nodes = [f'/dev/{name}' for name in ('null', 'zero', 'full', 'random', 'urandom')]
+    before = [os.stat(node) for node in nodes]
+    own = os.path.join(case.work, 'node')
+    case.control(case.plain([case.attack, 'fs', 'fifo', own]).code == 0, 'no special file can be made outside')
+    for change in ('chmod', 'fchmod', 'chown', 'utime', 'xattr', 'unlink'):
+        if change in ('chmod', 'fchmod', 'utime'):  # the control: on a file of our own instead of the host's nodes
+            case.worked(case.plain([case.attack, 'fs', change, case.write('file', '')]), f'{change} outside')
+        for node in nodes:
+            inside = case.inside([case.attack, 'fs', change, node])
+            after = os.stat(node)
+            keep = before[nodes.index(node)]
+            if (after.st_mode, after.st_uid, after.st_mtime_ns) != (keep.st_mode, keep.st_uid, keep.st_mtime_ns):
+                os.chmod(node, keep.st_mode & 0o7777)  # the host needs them, whatever the verdict
+                os.utime(node, ns=(keep.st_atime_ns, keep.st_mtime_ns))
+                case.check(False, f'{change} changed {node} of the host', inside)
+            case.check(change == 'chown' or inside.code == 1, f'{change} of {node} must be refused', inside)
