@@ -1,5 +1,5 @@
-/* Changes of what exists: mode, owner, times, size, extended attributes. Arguments in memory come before the path, since
- * that is the order in which the kernel complains. */
+/* Changes of what exists: mode, owner, times, size, extended attributes. Arguments in memory come before the path,
+ * since that is the order in which the kernel complains. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,7 +48,8 @@ static int read_times(struct qsb__stop *stop, const struct qsb__change *change, 
 	return 0;
 }
 
-/* Attributes that the kernel itself trusts: we own the sandbox's own file systems and could set them, the command not. */
+/* Attributes that the kernel itself trusts: we own the sandbox's own file systems and could set them, the command not.
+ */
 static bool is_for_users(const char *name)
 {
 	return strncmp(name, "user.", 5) == 0 || strncmp(name, "system.posix_acl_", 17) == 0;
@@ -130,15 +131,17 @@ static int set_attribute(const struct qsb__change *change, int object, const cha
 	if (!is_for_users(values->name)) {
 		struct statvfs mount;
 
-		errno = fstatvfs(object, &mount) == 0 && (mount.f_flag & ST_RDONLY) ? EROFS :
-		        strchr(values->name, '.') && (strncmp(values->name, "trusted.", 8) == 0 ||
-		                                      strncmp(values->name, "security.", 9) == 0) ? EPERM : EOPNOTSUPP;
+		errno = fstatvfs(object, &mount) == 0 && (mount.f_flag & ST_RDONLY) ? EROFS
+			: strchr(values->name, '.') && (strncmp(values->name, "trusted.", 8) == 0 ||
+							strncmp(values->name, "security.", 9) == 0)
+				? EPERM
+				: EOPNOTSUPP;
 		return -1;
 	}
 	if (change->what == QSB__CHANGE_UNSET)
 		return change->own ? fremovexattr(object, values->name) : removexattr(path, values->name);
 	return change->own ? fsetxattr(object, values->name, values->value, change->z, change->flags)
-	                   : setxattr(path, values->name, values->value, change->z, change->flags);
+			   : setxattr(path, values->name, values->value, change->z, change->flags);
 }
 
 static long act(struct qsb__stop *stop, const struct qsb__change *change, int object, const struct values *values)
@@ -152,17 +155,17 @@ static long act(struct qsb__stop *stop, const struct qsb__change *change, int ob
 	switch (change->what) {
 	case QSB__CHANGE_MODE:
 		result = change->own ? fchmod(object, (mode_t)change->x)
-		                     : syscall(nr_fchmodat2, object, "", (mode_t)change->x, AT_EMPTY_PATH);
+				     : syscall(nr_fchmodat2, object, "", (mode_t)change->x, AT_EMPTY_PATH);
 		if (result < 0 && errno == ENOSYS)
 			result = chmod(path, (mode_t)change->x);
 		break;
 	case QSB__CHANGE_OWNER:
 		result = change->own ? fchown(object, (uid_t)change->x, (gid_t)change->y)
-		                     : fchownat(object, "", (uid_t)change->x, (gid_t)change->y, AT_EMPTY_PATH);
+				     : fchownat(object, "", (uid_t)change->x, (gid_t)change->y, AT_EMPTY_PATH);
 		break;
 	case QSB__CHANGE_TIMES:
 		result = change->own ? futimens(object, times)
-		                     : syscall(SYS_utimensat, object, "", times, AT_EMPTY_PATH);
+				     : syscall(SYS_utimensat, object, "", times, AT_EMPTY_PATH);
 		break;
 	case QSB__CHANGE_SIZE:
 		return set_size(stop, object, path, (off_t)change->x);

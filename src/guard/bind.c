@@ -1,4 +1,5 @@
-/* bind(2) of a unix socket makes a name. It is made on the caller's own socket, like every other bind that stops here. */
+/* bind(2) of a unix socket makes a name. It is made on the caller's own socket, like every other bind that stops here.
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stddef.h>
@@ -27,8 +28,9 @@ static int domain_of(int socket)
 
 static bool is_path(int domain, const union address *address, socklen_t length)
 {
-	return domain == AF_UNIX && address->any.sa_family == AF_UNIX && length > offsetof(struct sockaddr_un, sun_path) &&
-	       length <= sizeof(address->un) && address->un.sun_path[0] != '\0';
+	return domain == AF_UNIX && address->any.sa_family == AF_UNIX &&
+	       length > offsetof(struct sockaddr_un, sun_path) && length <= sizeof(address->un) &&
+	       address->un.sun_path[0] != '\0';
 }
 
 /* The network namespace's owner may take any port; the command, who is not, may not. */

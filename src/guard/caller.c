@@ -1,6 +1,6 @@
 /*
- * What belongs to the caller: folders, descriptors, umask, memory. A call's pid is a thread's, so all of these are those
- * of the very thread that called, whatever it shares with others.
+ * What belongs to the caller: folders, descriptors, umask, memory. A call's pid is a thread's, so all of these are
+ * those of the very thread that called, whatever it shares with others.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -202,8 +202,8 @@ bool qsb__stop_take_umask(struct qsb__stop *stop)
 	return true;
 }
 
-/* The kernel takes a number before it creates or truncates; ours is handed over only after. So look first: not each time
- * where most are free. */
+/* The kernel takes a number before it creates or truncates; ours is handed over only after. So look first: not each
+ * time where most are free. */
 bool qsb__stop_is_out_of_descriptors(struct qsb__stop *stop)
 {
 	struct qsb__task *task = qsb__stop_task(stop, false);
@@ -214,7 +214,8 @@ bool qsb__stop_is_out_of_descriptors(struct qsb__stop *stop)
 		task->roomy--;
 		return false;
 	}
-	if (prlimit((pid_t)stop->call.pid, RLIMIT_NOFILE, NULL, &limit) != 0 || fstatat(task->folder, "fd", &status, 0) != 0)
+	if (prlimit((pid_t)stop->call.pid, RLIMIT_NOFILE, NULL, &limit) != 0 ||
+	    fstatat(task->folder, "fd", &status, 0) != 0)
 		return false;
 	if ((rlim_t)status.st_size < limit.rlim_cur / 2)
 		task->roomy = ROOMY_CALLS;

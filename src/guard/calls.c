@@ -1,4 +1,5 @@
-/* Which function makes which call: a table, with each call's arguments put into the one form that all its variants share. */
+/* Which function makes which call: a table, with each call's arguments put into the one form that all its variants
+ * share. */
 #include <errno.h>
 #include <stddef.h>
 #include <sys/syscall.h>
@@ -98,12 +99,14 @@ static long fchmod_(struct qsb__stop *stop, const uint64_t *a)
 
 static long fchownat_(struct qsb__stop *stop, const uint64_t *a)
 {
-	return change_at(stop, (struct qsb__change){QSB__CHANGE_OWNER, (int)a[0], a[1], .x = a[2], .y = a[3]}, (int)a[4]);
+	return change_at(stop, (struct qsb__change){QSB__CHANGE_OWNER, (int)a[0], a[1], .x = a[2], .y = a[3]},
+			 (int)a[4]);
 }
 
 static long fchown_(struct qsb__stop *stop, const uint64_t *a)
 {
-	return qsb__call_change(stop, &(struct qsb__change){QSB__CHANGE_OWNER, (int)a[0], .own = true, .x = a[1], .y = a[2]});
+	return qsb__call_change(stop,
+				&(struct qsb__change){QSB__CHANGE_OWNER, (int)a[0], .own = true, .x = a[1], .y = a[2]});
 }
 
 static long utimensat_(struct qsb__stop *stop, const uint64_t *a)
@@ -113,7 +116,8 @@ static long utimensat_(struct qsb__stop *stop, const uint64_t *a)
 
 static long truncate_(struct qsb__stop *stop, const uint64_t *a)
 {
-	return qsb__call_change(stop, &(struct qsb__change){QSB__CHANGE_SIZE, AT_FDCWD, a[0], .follow = true, .x = a[1]});
+	return qsb__call_change(stop,
+				&(struct qsb__change){QSB__CHANGE_SIZE, AT_FDCWD, a[0], .follow = true, .x = a[1]});
 }
 
 static long setxattr_with(struct qsb__stop *stop, const uint64_t *a, struct qsb__change change)
@@ -143,7 +147,8 @@ static long fsetxattr_(struct qsb__stop *stop, const uint64_t *a)
 
 static long removexattr_(struct qsb__stop *stop, const uint64_t *a)
 {
-	return qsb__call_change(stop, &(struct qsb__change){QSB__CHANGE_UNSET, AT_FDCWD, a[0], .follow = true, .x = a[1]});
+	return qsb__call_change(stop,
+				&(struct qsb__change){QSB__CHANGE_UNSET, AT_FDCWD, a[0], .follow = true, .x = a[1]});
 }
 
 static long lremovexattr_(struct qsb__stop *stop, const uint64_t *a)
@@ -164,7 +169,8 @@ static long open_(struct qsb__stop *stop, const uint64_t *a)
 
 static long creat_(struct qsb__stop *stop, const uint64_t *a)
 {
-	return qsb__call_open(stop, &(struct qsb__open_call){AT_FDCWD, a[0], O_CREAT | O_WRONLY | O_TRUNC, (mode_t)a[1]});
+	return qsb__call_open(stop,
+			      &(struct qsb__open_call){AT_FDCWD, a[0], O_CREAT | O_WRONLY | O_TRUNC, (mode_t)a[1]});
 }
 
 static long mkdir_(struct qsb__stop *stop, const uint64_t *a)
@@ -215,17 +221,19 @@ static long chown_(struct qsb__stop *stop, const uint64_t *a)
 static long lchown_(struct qsb__stop *stop, const uint64_t *a)
 {
 	return change_at(stop, (struct qsb__change){QSB__CHANGE_OWNER, AT_FDCWD, a[0], .x = a[1], .y = a[2]},
-	                 AT_SYMLINK_NOFOLLOW);
+			 AT_SYMLINK_NOFOLLOW);
 }
 
 static long utime_(struct qsb__stop *stop, const uint64_t *a)
 {
-	return change_at(stop, (struct qsb__change){QSB__CHANGE_TIMES, AT_FDCWD, a[0], .x = a[1], .form = QSB__TIMES_BUF}, 0);
+	return change_at(stop,
+			 (struct qsb__change){QSB__CHANGE_TIMES, AT_FDCWD, a[0], .x = a[1], .form = QSB__TIMES_BUF}, 0);
 }
 
 static long utimes_(struct qsb__stop *stop, const uint64_t *a)
 {
-	return change_at(stop, (struct qsb__change){QSB__CHANGE_TIMES, AT_FDCWD, a[0], .x = a[1], .form = QSB__TIMES_VAL}, 0);
+	return change_at(stop,
+			 (struct qsb__change){QSB__CHANGE_TIMES, AT_FDCWD, a[0], .x = a[1], .form = QSB__TIMES_VAL}, 0);
 }
 
 /* Without a path it means the descriptor itself. */
@@ -233,26 +241,51 @@ static long futimesat_(struct qsb__stop *stop, const uint64_t *a)
 {
 	bool own = !a[1] && (int)a[0] != AT_FDCWD;
 
-	return qsb__call_change(stop, &(struct qsb__change){QSB__CHANGE_TIMES, (int)a[0], a[1], .follow = true, .own = own,
-	                                                    .x = a[2], .form = QSB__TIMES_VAL});
+	return qsb__call_change(stop, &(struct qsb__change){QSB__CHANGE_TIMES, (int)a[0], a[1], .follow = true,
+							    .own = own, .x = a[2], .form = QSB__TIMES_VAL});
 }
 #endif
 
 static const struct entry entries[] = {
-	{SYS_openat, openat_},         {SYS_mkdirat, mkdirat_},       {SYS_mknodat, mknodat_},
-	{SYS_symlinkat, symlinkat_},   {SYS_unlinkat, unlinkat_},     {SYS_renameat, renameat_},
-	{SYS_renameat2, renameat2_},   {SYS_linkat, linkat_},         {SYS_bind, bind_},
-	{SYS_umask, umask_},           {SYS_fchmodat, fchmodat_},     {nr_fchmodat2, fchmodat2_},
-	{SYS_fchmod, fchmod_},         {SYS_fchownat, fchownat_},     {SYS_fchown, fchown_},
-	{SYS_utimensat, utimensat_},   {SYS_truncate, truncate_},     {SYS_setxattr, setxattr_},
-	{SYS_lsetxattr, lsetxattr_},   {SYS_fsetxattr, fsetxattr_},   {SYS_removexattr, removexattr_},
-	{SYS_lremovexattr, lremovexattr_}, {SYS_fremovexattr, fremovexattr_},
+	{SYS_openat, openat_},
+	{SYS_mkdirat, mkdirat_},
+	{SYS_mknodat, mknodat_},
+	{SYS_symlinkat, symlinkat_},
+	{SYS_unlinkat, unlinkat_},
+	{SYS_renameat, renameat_},
+	{SYS_renameat2, renameat2_},
+	{SYS_linkat, linkat_},
+	{SYS_bind, bind_},
+	{SYS_umask, umask_},
+	{SYS_fchmodat, fchmodat_},
+	{nr_fchmodat2, fchmodat2_},
+	{SYS_fchmod, fchmod_},
+	{SYS_fchownat, fchownat_},
+	{SYS_fchown, fchown_},
+	{SYS_utimensat, utimensat_},
+	{SYS_truncate, truncate_},
+	{SYS_setxattr, setxattr_},
+	{SYS_lsetxattr, lsetxattr_},
+	{SYS_fsetxattr, fsetxattr_},
+	{SYS_removexattr, removexattr_},
+	{SYS_lremovexattr, lremovexattr_},
+	{SYS_fremovexattr, fremovexattr_},
 #ifdef SYS_open
-	{SYS_open, open_},             {SYS_creat, creat_},           {SYS_mkdir, mkdir_},
-	{SYS_mknod, mknod_},           {SYS_symlink, symlink_},       {SYS_unlink, unlink_},
-	{SYS_rmdir, rmdir_},           {SYS_rename, rename_},         {SYS_link, link_},
-	{SYS_chmod, chmod_},           {SYS_chown, chown_},           {SYS_lchown, lchown_},
-	{SYS_utime, utime_},           {SYS_utimes, utimes_},         {SYS_futimesat, futimesat_},
+	{SYS_open, open_},
+	{SYS_creat, creat_},
+	{SYS_mkdir, mkdir_},
+	{SYS_mknod, mknod_},
+	{SYS_symlink, symlink_},
+	{SYS_unlink, unlink_},
+	{SYS_rmdir, rmdir_},
+	{SYS_rename, rename_},
+	{SYS_link, link_},
+	{SYS_chmod, chmod_},
+	{SYS_chown, chown_},
+	{SYS_lchown, lchown_},
+	{SYS_utime, utime_},
+	{SYS_utimes, utimes_},
+	{SYS_futimesat, futimesat_},
 #endif
 };
 

@@ -55,7 +55,8 @@ void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *
 	snprintf(denial.kind, sizeof(denial.kind), "file");
 	snprintf(denial.operation, sizeof(denial.operation), "%s", operation);
 	snprintf(denial.target, sizeof(denial.target), "%.*s", (int)sizeof(denial.target) - 1, target);
-	copy_pointer(denial.rule, sizeof(denial.rule), step ? step->rule : "name rule: a link where a denied path begins");
+	copy_pointer(denial.rule, sizeof(denial.rule),
+		     step ? step->rule : "name rule: a link where a denied path begins");
 	if (step)
 		suggest(&denial, step);
 	name_process(stop, &denial);

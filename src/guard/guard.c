@@ -36,7 +36,7 @@ bool qsb__guard_stops_reading(const struct qsb__plan *plan)
 bool qsb__guard_available(void)
 {
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-	               SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, NULL) != 0 &&
+		       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, NULL) != 0 &&
 	       errno == EFAULT;
 }
 
@@ -50,11 +50,15 @@ int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err)
 	if (!step)
 		return 0;
 	if (plan->allow_nested_sandbox)
-		return qsb__fail(err, QSB_E_UNSUPPORTED, step->rule, "a sandbox inside makes mounts and folders of its own, where "
-		                 "rules by name cannot be held: leave out allowNestedSandbox, or deny paths that exist");
+		return qsb__fail(
+			err, QSB_E_UNSUPPORTED, step->rule,
+			"a sandbox inside makes mounts and folders of its own, where "
+			"rules by name cannot be held: leave out allowNestedSandbox, or deny paths that exist");
 	if (!qsb__guard_available())
-		return qsb__fail(err, QSB_E_UNSUPPORTED, step->rule, "a pattern, or a path that does not exist, is held by answering "
-		                 "system calls, which this kernel cannot do: it needs Linux 5.19; deny paths that exist instead");
+		return qsb__fail(err, QSB_E_UNSUPPORTED, step->rule,
+				 "a pattern, or a path that does not exist, is held by answering "
+				 "system calls, which this kernel cannot do: it needs Linux 5.19; deny paths that "
+				 "exist instead");
 	return 0;
 }
 

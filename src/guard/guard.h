@@ -1,9 +1,9 @@
 /*
  * The live guard of Linux: rules by name, for files that need not exist when the command starts. Calls that take a path
  * and can change something stop in the kernel (seccomp's user notification). A thread of the supervisor copies the path
- * once, resolves it inside the caller's own root and folders, asks the kernel for the real name of what it found, judges
- * that name, and then makes the call itself on what it holds. The caller's memory is never read a second time, and no
- * call that takes a path is told to continue: a thread that rewrites the path gains nothing.
+ * once, resolves it inside the caller's own root and folders, asks the kernel for the real name of what it found,
+ * judges that name, and then makes the call itself on what it holds. The caller's memory is never read a second time,
+ * and no call that takes a path is told to continue: a thread that rewrites the path gains nothing.
  *
  * "Judge, then act" is sound because a name changes only when it, or a folder above it, is renamed; every rename of the
  * sandbox is made here, and renames hold a lock alone that all other calls share. The sandbox's own mounts stand behind
@@ -54,7 +54,7 @@ void qsb__guard_streams(struct qsb__guard *guard, const int *streams, bool passe
 
 /* Begins to answer what comes from the listener (borrowed). `proc` is the root of the sandbox's own /proc. */
 int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guard_other other, void *context,
-                     struct qsb_error *err);
+		     struct qsb_error *err);
 
 /* Readable when there are denials to take; next_denial is false when there are none (left). */
 int qsb__guard_fd(const struct qsb__guard *guard);

@@ -12,8 +12,8 @@
 #include "guard/names.h"
 
 enum {
-	QSB__GUARD_TASKS = 64,    /* callers whose folders in /proc are kept open */
-	QSB__GUARD_KEPT = 192,    /* descriptors of one call: 40 links need some 120 */
+	QSB__GUARD_TASKS = 64, /* callers whose folders in /proc are kept open */
+	QSB__GUARD_KEPT = 192, /* descriptors of one call: 40 links need some 120 */
 	QSB__GUARD_THREADS = 256,
 	QSB__GUARD_DENIALS = 256, /* waiting to be taken */
 	QSB__GUARD_PATH = PATH_MAX + NAME_MAX + 2
@@ -27,9 +27,9 @@ enum { QSB__STOP_GONE = -10000, QSB__STOP_LATER = -10001, QSB__STOP_GO_ON = -100
 struct qsb__task {
 	pid_t id;
 	int folder, pidfd;
-	int umask;        /* -1 = not known */
-	unsigned age;     /* of the umask: guard->umask_age then */
-	unsigned roomy;   /* calls for which its descriptors need not be counted again */
+	int umask;      /* -1 = not known */
+	unsigned age;   /* of the umask: guard->umask_age then */
+	unsigned roomy; /* calls for which its descriptors need not be counted again */
 };
 
 /* What one thread of the guard remembers. */
@@ -47,14 +47,14 @@ struct qsb__guard {
 	struct {
 		dev_t device;
 		ino_t inode;
-	} streams[3];     /* that may be opened again for writing */
+	} streams[3]; /* that may be opened again for writing */
 	size_t stream_count;
-	bool passed;      /* further descriptors of the host were handed in */
+	bool passed; /* further descriptors of the host were handed in */
 
 	int listener, proc_self_fd;
 	char root[PATH_MAX]; /* what the kernel puts before every path of the sandbox, "" = nothing */
 	size_t root_length;
-	bool rootless;    /* that could not be found out */
+	bool rootless; /* that could not be found out */
 	qsb__guard_other other;
 	void *context;
 	pthread_mutex_t other_lock;
@@ -70,7 +70,7 @@ struct qsb__guard {
 	pid_t ids[QSB__GUARD_THREADS]; /* of those that receive, 0 = free */
 	bool ending;
 	unsigned long received;
-	int stop_fd;      /* readable: the watch ends */
+	int stop_fd; /* readable: the watch ends */
 
 	pthread_mutex_t denial_lock;
 	int denial_fd;
@@ -83,7 +83,7 @@ struct qsb__stop {
 	struct qsb__guard *guard;
 	struct seccomp_notif call;
 	struct qsb__tasks *tasks;
-	bool proved;      /* the task of tasks->at is the caller: its folder was of use in this call */
+	bool proved; /* the task of tasks->at is the caller: its folder was of use in this call */
 	int root;
 	int kept[QSB__GUARD_KEPT];
 	size_t kept_count;
@@ -92,9 +92,9 @@ struct qsb__stop {
 /* Where a resolved place lies, and what the rules say of changing it. */
 struct qsb__place {
 	char path[QSB__GUARD_PATH];
-	bool named;                    /* false: it has no name (removed, a pipe) */
+	bool named; /* false: it has no name (removed, a pipe) */
 	const struct qsb__step *denied;
-	struct qsb__name_state state;  /* for writing */
+	struct qsb__name_state state; /* for writing */
 };
 
 /* caller.c: what belongs to the caller. Descriptors are kept with the call; negative results are -errno. */
@@ -135,12 +135,13 @@ int qsb__judge_object(struct qsb__stop *stop, int object, const char *operation,
 int qsb__judge_reading(struct qsb__stop *stop, const struct qsb__place *place);
 int qsb__judge_refuse(struct qsb__stop *stop, const char *operation, const struct qsb__place *place);
 bool qsb__judge_holds(const struct qsb__guard *guard, int folder, const struct qsb__name_state *now,
-                      const struct qsb__name_state *before);
+		      const struct qsb__name_state *before);
 /* What Landlock would refuse the caller is refused here, since Landlock does not see who the guard acts for. A file, or
  * the folder of one to be made; `special`: not a plain file or folder, so that a read-only mount does not stop it. */
 int qsb__judge_fence(struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special);
 
-/* Is something mounted there in the caller's own mounts? The kernel protects only this process's mount points by itself. */
+/* Is something mounted there in the caller's own mounts? The kernel protects only this process's mount points by
+ * itself. */
 /* Two descriptors of one place: the same file, through the same mount. */
 bool qsb__resolve_is_same(int a, int b);
 bool qsb__judge_is_read_only(int fd); /* its mount: which then answers by itself */
@@ -177,14 +178,21 @@ struct qsb__two_paths {
 	unsigned flags;
 };
 
-long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call);        /* rename.c */
-long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call);          /* names.c */
+long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call);           /* rename.c */
+long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call);             /* names.c */
 long qsb__call_bind(struct qsb__stop *stop, int socket, uint64_t address, uint64_t length); /* bind.c */
 
 /* attributes.c: changes of what exists. */
 struct qsb__change {
-	enum { QSB__CHANGE_MODE, QSB__CHANGE_OWNER, QSB__CHANGE_TIMES, QSB__CHANGE_SIZE, QSB__CHANGE_SET, QSB__CHANGE_UNSET } what;
-	int folder;      /* or, with `own`, the caller's descriptor of the file itself */
+	enum {
+		QSB__CHANGE_MODE,
+		QSB__CHANGE_OWNER,
+		QSB__CHANGE_TIMES,
+		QSB__CHANGE_SIZE,
+		QSB__CHANGE_SET,
+		QSB__CHANGE_UNSET
+	} what;
+	int folder; /* or, with `own`, the caller's descriptor of the file itself */
 	uint64_t path;
 	bool follow, empty, own;
 	uint64_t x, y, z;

@@ -161,7 +161,8 @@ int qsb__judge_fence(struct qsb__stop *stop, int fd, const struct qsb__place *pl
 	/* A read-only mount answers by itself, in its own words. Another one was handed in from outside. */
 	if (!special && qsb__judge_is_read_only(fd))
 		return 0;
-	if (special ? qsb__judge_is_stream(stop->guard, special) : fstat(fd, &status) == 0 && qsb__judge_is_stream(stop->guard, &status))
+	if (special ? qsb__judge_is_stream(stop->guard, special)
+		    : fstat(fd, &status) == 0 && qsb__judge_is_stream(stop->guard, &status))
 		return 0;
 	return -EACCES;
 }
@@ -171,11 +172,12 @@ bool qsb__judge_is_mount(int folder, const char *name)
 	struct statx status;
 
 	return statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &status) == 0 &&
-	       (!(status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) || (status.stx_attributes & STATX_ATTR_MOUNT_ROOT));
+	       (!(status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) ||
+		(status.stx_attributes & STATX_ATTR_MOUNT_ROOT));
 }
 
-/* Landlock tells kinds of files apart, which mounts cannot. What a read-only mount or a name that is there already stops
- * gets its answer from the kernel. */
+/* Landlock tells kinds of files apart, which mounts cannot. What a read-only mount or a name that is there already
+ * stops gets its answer from the kernel. */
 int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb__place *place)
 {
 	char name[NAME_MAX + 1];
@@ -199,7 +201,7 @@ static bool holds(struct search *search, int folder, const struct qsb__name_stat
 
 /* Would the entry be denied, or does it hold one that would? */
 static bool holds_entry(struct search *search, int folder, const struct dirent *entry,
-                        const struct qsb__name_state *above)
+			const struct qsb__name_state *above)
 {
 	const struct qsb__names *names = search->guard->names;
 	struct qsb__name_state state = *above;
@@ -240,12 +242,12 @@ static bool holds(struct search *search, int folder, const struct qsb__name_stat
 }
 
 /*
- * Does the folder hold a name that is denied once it stands at `now`, and was not at `before`? Only the difference of the
- * two is looked for: what a rule for any depth denies is denied before and after. For ordinary folders the difference
- * is empty, and nothing is read.
+ * Does the folder hold a name that is denied once it stands at `now`, and was not at `before`? Only the difference of
+ * the two is looked for: what a rule for any depth denies is denied before and after. For ordinary folders the
+ * difference is empty, and nothing is read.
  */
 bool qsb__judge_holds(const struct qsb__guard *guard, int folder, const struct qsb__name_state *now,
-                      const struct qsb__name_state *before)
+		      const struct qsb__name_state *before)
 {
 	struct search search = {.guard = guard, .left = LOOK_AT_MOST};
 	struct qsb__name_state difference;

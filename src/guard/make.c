@@ -89,8 +89,8 @@ static bool in_one_mount(int a, int b)
 {
 	struct statx x, y;
 
-	return statx(a, "", AT_EMPTY_PATH, STATX_MNT_ID, &x) != 0 || statx(b, "", AT_EMPTY_PATH, STATX_MNT_ID, &y) != 0 ||
-	       x.stx_mnt_id == y.stx_mnt_id;
+	return statx(a, "", AT_EMPTY_PATH, STATX_MNT_ID, &x) != 0 ||
+	       statx(b, "", AT_EMPTY_PATH, STATX_MNT_ID, &y) != 0 || x.stx_mnt_id == y.stx_mnt_id;
 }
 
 /* A second name would be a way around the first; one that may not be read is not copied that way either. */
@@ -105,7 +105,7 @@ long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	if (call->flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
 	object = qsb__resolve_object(stop, call->from_folder, call->from, call->flags & AT_SYMLINK_FOLLOW,
-	                             call->flags & AT_EMPTY_PATH);
+				     call->flags & AT_EMPTY_PATH);
 	if (object < 0)
 		return object;
 	at = find_folder(stop, call->to_folder, call->to, text, &last);

@@ -39,7 +39,7 @@ struct qsb__names {
 	bool fold;
 	struct place *places; /* [0] is unused, [1] is the root */
 	uint32_t place_count, place_capacity;
-	uint32_t *table;      /* of places, by parent and name */
+	uint32_t *table; /* of places, by parent and name */
 	uint32_t table_size;
 	struct pattern *patterns;
 	uint32_t pattern_count;
@@ -63,8 +63,8 @@ static uint32_t hash(const struct qsb__names *names, uint32_t parent, const char
 
 static bool same_name(const struct qsb__names *names, const struct place *place, const char *name, size_t length)
 {
-	return place->length == length && (names->fold ? strncasecmp(place->name, name, length) == 0
-	                                               : memcmp(place->name, name, length) == 0);
+	return place->length == length &&
+	       (names->fold ? strncasecmp(place->name, name, length) == 0 : memcmp(place->name, name, length) == 0);
 }
 
 /* Where the place is in the table, or would be. */
@@ -135,8 +135,8 @@ static int split(struct pattern *pattern, const char *text, struct qsb_error *er
 	char *rest;
 
 	if (count > QSB__NAMES_PARTS)
-		return qsb__fail(err, QSB_E_RANGE, pattern->step->rule, "the pattern %.60s has more than %d components", text,
-		                 QSB__NAMES_PARTS);
+		return qsb__fail(err, QSB_E_RANGE, pattern->step->rule, "the pattern %.60s has more than %d components",
+				 text, QSB__NAMES_PARTS);
 	pattern->text = strdup(text);
 	pattern->parts = calloc(count + 1, sizeof(*pattern->parts));
 	if (!pattern->text || !pattern->parts)
@@ -144,8 +144,9 @@ static int split(struct pattern *pattern, const char *text, struct qsb_error *er
 	rest = pattern->text;
 	for (char *part; (part = strsep(&rest, "/"));)
 		if (*part)
-			pattern->parts[pattern->count++] = (struct part){.text = part, .any_depth = strcmp(part, "**") == 0,
-			                                                 .names = part[strspn(part, "*")] != '\0'};
+			pattern->parts[pattern->count++] = (struct part){.text = part,
+									 .any_depth = strcmp(part, "**") == 0,
+									 .names = part[strspn(part, "*")] != '\0'};
 	while (pattern->count > 1 && pattern->parts[pattern->count - 1].any_depth)
 		pattern->count--;
 	if (pattern->parts[0].any_depth && pattern->count == 1)
@@ -171,8 +172,10 @@ static int add_rule(struct qsb__names *names, uint32_t index, struct qsb_error *
 		return 0;
 	}
 	if (names->pattern_count == QSB__NAMES_PATTERNS)
-		return qsb__fail(err, QSB_E_RANGE, step->rule, "more than %d patterns cannot be held live: put some of them "
-		                 "together, as in *.[kp]e[my]", QSB__NAMES_PATTERNS);
+		return qsb__fail(err, QSB_E_RANGE, step->rule,
+				 "more than %d patterns cannot be held live: put some of them "
+				 "together, as in *.[kp]e[my]",
+				 QSB__NAMES_PATTERNS);
 	pattern = &names->patterns[names->pattern_count++];
 	pattern->step = step;
 	pattern->next = names->places[at].first_pattern;
@@ -217,7 +220,7 @@ static int make_room(struct qsb__names *names, struct qsb_error *err)
 }
 
 int qsb__names_new(struct qsb__names **out, const struct qsb__plan *plan, bool (*holds)(const struct qsb__step *),
-                   struct qsb_error *err)
+		   struct qsb_error *err)
 {
 	struct qsb__names *names = calloc(1, sizeof(*names));
 	int code;
@@ -234,7 +237,8 @@ int qsb__names_new(struct qsb__names **out, const struct qsb__plan *plan, bool (
 		if (step->kind == QSB__STEP_NAME_RULE && holds(step))
 			code = add_rule(names, (uint32_t)i, err);
 		else if (granted_by(step))
-			names->places[add_path(names, ROOT, step->path, strlen(step->path))].granted |= granted_by(step);
+			names->places[add_path(names, ROOT, step->path, strlen(step->path))].granted |=
+				granted_by(step);
 	}
 	if (code == 0)
 		*out = names;
@@ -328,7 +332,8 @@ void qsb__names_enter(const struct qsb__names *names, struct qsb__name_state *st
 	state->begins = false;
 	for (uint32_t i = 0; i < names->pattern_count; i++)
 		if (state->reached[i])
-			state->reached[i] = advance(&names->patterns[i], state->reached[i], text, names->fold, &state->begins);
+			state->reached[i] =
+				advance(&names->patterns[i], state->reached[i], text, names->fold, &state->begins);
 	if (state->place)
 		state->place = *slot(names, state->place, text, length);
 	if (state->place && names->places[state->place].leads)
@@ -347,7 +352,7 @@ const struct qsb__step *qsb__names_denied(const struct qsb__names *names, const 
 }
 
 const struct qsb__step *qsb__names_judge(const struct qsb__names *names, const char *path, unsigned access,
-                                         struct qsb__name_state *state)
+					 struct qsb__name_state *state)
 {
 	qsb__names_start(names, access, state);
 	while (*(path += strspn(path, "/"))) {
@@ -370,7 +375,7 @@ bool qsb__names_hold_below(const struct qsb__names *names, const struct qsb__nam
 }
 
 bool qsb__names_difference(const struct qsb__names *names, const struct qsb__name_state *state,
-                           const struct qsb__name_state *other, struct qsb__name_state *out)
+			   const struct qsb__name_state *other, struct qsb__name_state *out)
 {
 	for (uint32_t i = 0; i < names->pattern_count; i++)
 		out->reached[i] = state->reached[i] & ~other->reached[i] & ~(UINT64_C(1) << names->patterns[i].count);

@@ -17,17 +17,17 @@ enum { QSB__NAMES_PATTERNS = 256, QSB__NAMES_PARTS = 62 };
 struct qsb__names;
 
 struct qsb__name_state {
-	uint32_t place;                    /* in the tree of literal components, 0 = outside it */
-	unsigned access;                   /* what is asked: one QSB__ACCESS_* */
-	uint32_t literal;                  /* 1 + the rule whose literal name is at or above this place, 0 = none */
-	bool begins;                       /* the last component is, by its name, the beginning of a denied path */
-	bool writable, scratch;            /* at or below a writable mount; one that is the sandbox's own */
+	uint32_t place;                        /* in the tree of literal components, 0 = outside it */
+	unsigned access;                       /* what is asked: one QSB__ACCESS_* */
+	uint32_t literal;                      /* 1 + the rule whose literal name is at or above this place, 0 = none */
+	bool begins;                           /* the last component is, by its name, the beginning of a denied path */
+	bool writable, scratch;                /* at or below a writable mount; one that is the sandbox's own */
 	uint64_t reached[QSB__NAMES_PATTERNS]; /* a bit for each component that may come next; the last one: denied */
 };
 
 /* The steps that `holds` picks, and the mounts that overrule them. NULL steps need no rules. 0 or QSB_E_*. */
 int qsb__names_new(struct qsb__names **out, const struct qsb__plan *plan, bool (*holds)(const struct qsb__step *),
-                   struct qsb_error *err);
+		   struct qsb_error *err);
 void qsb__names_free(struct qsb__names *names);
 
 void qsb__names_start(const struct qsb__names *names, unsigned access, struct qsb__name_state *state);
@@ -37,11 +37,11 @@ const struct qsb__step *qsb__names_denied(const struct qsb__names *names, const 
 
 /* All components of an absolute path at once. */
 const struct qsb__step *qsb__names_judge(const struct qsb__names *names, const char *path, unsigned access,
-                                         struct qsb__name_state *state);
+					 struct qsb__name_state *state);
 
 /* What `state` may deny below its place that `other` does not; false = nothing. `out` may be one of the two. */
 bool qsb__names_difference(const struct qsb__names *names, const struct qsb__name_state *state,
-                           const struct qsb__name_state *other, struct qsb__name_state *out);
+			   const struct qsb__name_state *other, struct qsb__name_state *out);
 /* Can anything below be denied that is not denied already? */
 bool qsb__names_hold_below(const struct qsb__names *names, const struct qsb__name_state *state);
 

@@ -21,7 +21,7 @@ enum {
 	LINKS_MAX = 40,
 	AGAIN = -20000, /* the path is another one now */
 	KNOWN = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | O_DSYNC | O_ASYNC |
-	        O_DIRECT | LARGE_FILE | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | NAMELESS,
+		O_DIRECT | LARGE_FILE | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | NAMELESS,
 	LATER = O_APPEND | O_DIRECT | O_NOATIME | O_ASYNC /* what F_SETFL keeps */
 };
 
@@ -73,10 +73,11 @@ static bool is_one_of(const char *name, const char *const *list)
  */
 static int judge_proc(struct qsb__stop *stop, const char *path, int flags)
 {
-	static const char *const written[] = {"comm", "oom_score_adj", "oom_adj", "coredump_filter", "clear_refs",
-	                                      "timerslack_ns", NULL};
-	static const char *const read_of_others[] = {"stat", "status", "statm", "cmdline", "comm", "cgroup", "mounts",
-	                                             "mountinfo", "limits", "io", "oom_score", "oom_score_adj", "task", NULL};
+	static const char *const written[] = {"comm",       "oom_score_adj", "oom_adj", "coredump_filter",
+					      "clear_refs", "timerslack_ns", NULL};
+	static const char *const read_of_others[] = {"stat",      "status",        "statm",     "cmdline", "comm",
+						     "cgroup",    "mounts",        "mountinfo", "limits",  "io",
+						     "oom_score", "oom_score_adj", "task",      NULL};
 	const char *name = strrchr(path, '/') + 1;
 	char status[4096];
 	bool own;
@@ -85,7 +86,8 @@ static int judge_proc(struct qsb__stop *stop, const char *path, int flags)
 		return strcmp(path, "/proc") == 0 ? 0 : -EACCES;
 	if (!isdigit((unsigned char)path[6]))
 		return changes(flags) ? -EACCES : 0;
-	own = qsb__stop_status(stop, status, sizeof(status)) == 0 && atoi(path + 6) == qsb__status_last(status, "NStgid:");
+	own = qsb__stop_status(stop, status, sizeof(status)) == 0 &&
+	      atoi(path + 6) == qsb__status_last(status, "NStgid:");
 	if (changes(flags))
 		return own && is_one_of(name, written) ? 0 : -EACCES;
 	return own || isdigit((unsigned char)*name) || is_one_of(name, read_of_others) ? 0 : -EACCES;
@@ -194,7 +196,8 @@ static int judge_denied(struct opening *opening, const struct stat *status)
 		return -ENOENT;
 	if (status && S_ISDIR(status->st_mode))
 		return qsb__judge_reading(opening->stop, &opening->place);
-	if (status && (flags & (O_ACCMODE | O_TRUNC)) == O_RDONLY && (!S_ISLNK(status->st_mode) || !(flags & O_CREAT))) {
+	if (status && (flags & (O_ACCMODE | O_TRUNC)) == O_RDONLY &&
+	    (!S_ISLNK(status->st_mode) || !(flags & O_CREAT))) {
 		opening->flags &= ~O_CREAT;
 		return qsb__judge_reading(opening->stop, &opening->place);
 	}
@@ -213,7 +216,8 @@ static int judge_name(struct opening *opening, const struct stat *status)
 	if (code == 0 && status && !S_ISLNK(status->st_mode) && qsb__resolve_is_proc(opening->folder))
 		code = judge_proc(opening->stop, place->path, opening->flags);
 	if (code == 0 && changes(opening->flags) && (!status || !S_ISLNK(status->st_mode)))
-		code = qsb__judge_fence(opening->stop, opening->folder, place, status && is_special(status) ? status : NULL);
+		code = qsb__judge_fence(opening->stop, opening->folder, place,
+					status && is_special(status) ? status : NULL);
 	return code;
 }
 
@@ -234,7 +238,8 @@ static long follow(struct opening *opening, int error)
 		if (fd >= 0)
 			close(fd);
 		else if (errno == ELOOP)
-			return open_object(opening, qsb__resolve(opening->stop, opening->folder, opening->name, true, false));
+			return open_object(opening,
+					   qsb__resolve(opening->stop, opening->folder, opening->name, true, false));
 	}
 	text[length] = '\0';
 	snprintf(opening->path, sizeof(opening->path), "%s%s", text, slash ? "/" : "");
@@ -280,8 +285,8 @@ static bool is_ordinary(struct opening *opening)
 	return true;
 }
 
-/* The commonest case, a new file where it may be made: with O_EXCL nothing that is there can be opened, nor make us wait.
- * Whatever goes wrong is left to the long way. */
+/* The commonest case, a new file where it may be made: with O_EXCL nothing that is there can be opened, nor make us
+ * wait. Whatever goes wrong is left to the long way. */
 static int open_new(struct opening *opening)
 {
 	const struct qsb__place *place = &opening->place;
@@ -292,7 +297,7 @@ static int open_new(struct opening *opening)
 	    !qsb__stop_waits(opening->stop))
 		return -1;
 	return qsb__resolve_open(opening->folder, opening->last, (unsigned)(flags | O_EXCL | O_NOCTTY), opening->mode,
-	                         RESOLVE_NO_SYMLINKS);
+				 RESOLVE_NO_SYMLINKS);
 }
 
 static long open_name(struct opening *opening)
@@ -325,7 +330,7 @@ static long open_name(struct opening *opening)
 		return open_otherwise(opening, EWOULDBLOCK, found);
 	/* Not O_NOFOLLOW, which F_GETFL would show; O_NOCTTY, or a terminal would become ours. */
 	fd = qsb__resolve_open(opening->folder, opening->last, (unsigned)(flags | O_NONBLOCK | O_NOCTTY),
-	                       flags & O_CREAT ? opening->mode : 0, RESOLVE_NO_SYMLINKS);
+			       flags & O_CREAT ? opening->mode : 0, RESOLVE_NO_SYMLINKS);
 	return fd >= 0 ? finish(fd, flags) : open_otherwise(opening, errno, found);
 }
 

@@ -1,6 +1,7 @@
 /*
  * Renaming, the one call that changes what other paths mean. It is made while no other call is under way. Both ends are
- * judged, and so is what a moved folder holds: nothing may come to stand at a denied name, nor leave it, inside a folder.
+ * judged, and so is what a moved folder holds: nothing may come to stand at a denied name, nor leave it, inside a
+ * folder.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -138,8 +139,9 @@ long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	/* The kernel's own errors say more where nothing can happen anyway. */
 	look_at(&from);
 	look_at(&to);
-	if (in_one_mount(&from, &to) && !qsb__resolve_is_dots(from.last) && !qsb__resolve_is_dots(to.last) && from.exists &&
-	    (to.exists || !(call->flags & RENAME_EXCHANGE)) && !(to.exists && (call->flags & RENAME_NOREPLACE)))
+	if (in_one_mount(&from, &to) && !qsb__resolve_is_dots(from.last) && !qsb__resolve_is_dots(to.last) &&
+	    from.exists && (to.exists || !(call->flags & RENAME_EXCHANGE)) &&
+	    !(to.exists && (call->flags & RENAME_NOREPLACE)))
 		code = judge_ends(stop, call->flags, &from, &to);
 	if (code != 0)
 		return code;

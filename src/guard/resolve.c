@@ -17,11 +17,11 @@ enum { LINKS_MAX = 40, PROC_ROOT_INODE = 1, STATUS_BYTES = 4096 };
 
 struct walk {
 	struct qsb__stop *stop;
-	int root, at;               /* `at` is the walk's own */
+	int root, at; /* `at` is the walk's own */
 	unsigned links;
 	char rest[2 * PATH_MAX + 2]; /* still to go */
-	char name[NAME_MAX + 1];    /* the component on hand */
-	bool more, slash;           /* after it */
+	char name[NAME_MAX + 1];     /* the component on hand */
+	bool more, slash;            /* after it */
 };
 
 int qsb__resolve_root(struct qsb__stop *stop)
@@ -103,7 +103,7 @@ static void name_caller(struct walk *walk)
 		snprintf(walk->name, sizeof(walk->name), "%d", qsb__status_last(text, "NStgid:"));
 	else
 		snprintf(walk->name, sizeof(walk->name), "%d/task/%d", qsb__status_last(text, "NStgid:"),
-		         qsb__status_last(text, "NSpid:"));
+			 qsb__status_last(text, "NSpid:"));
 }
 
 /* Is it one of the links of /proc that lead to an open file, not to a name? */
@@ -142,8 +142,8 @@ static int take_link(struct walk *walk, int link)
 }
 
 /*
- * One component down. A magic link is followed as the caller could: whatever it leads to is under the same rules, and is
- * judged by its real name afterwards.
+ * One component down. A magic link is followed as the caller could: whatever it leads to is under the same rules, and
+ * is judged by its real name afterwards.
  */
 static int step(struct walk *walk, bool follow)
 {
@@ -157,7 +157,8 @@ static int step(struct walk *walk, bool follow)
 	} else {
 		name_caller(walk);
 		next = openat(walk->at, walk->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		if (next >= 0 && fstat(next, &status) == 0 && S_ISLNK(status.st_mode) && (walk->more || walk->slash || follow)) {
+		if (next >= 0 && fstat(next, &status) == 0 && S_ISLNK(status.st_mode) &&
+		    (walk->more || walk->slash || follow)) {
 			if (++walk->links > LINKS_MAX)
 				return -ELOOP;
 			if (!is_magic(walk->at, walk->name))
@@ -215,7 +216,7 @@ int qsb__resolve(struct qsb__stop *stop, int start, const char *path, bool follo
 		return from;
 	if (absolute || !goes_up(path)) {
 		int fd = qsb__resolve_open(from, path, flags, 0,
-		                           RESOLVE_NO_MAGICLINKS | (absolute ? RESOLVE_IN_ROOT : RESOLVE_NO_SYMLINKS));
+					   RESOLVE_NO_MAGICLINKS | (absolute ? RESOLVE_IN_ROOT : RESOLVE_NO_SYMLINKS));
 
 		if (fd >= 0)
 			return qsb__stop_keep(stop, fd);

@@ -43,7 +43,8 @@ bool qsb__guard_thread_begin(void)
 	sigemptyset(&wake);
 	sigaddset(&wake, qsb__guard_wake_signal());
 	/* Its own umask and working folder, too. */
-	return pthread_sigmask(SIG_UNBLOCK, &wake, NULL) == 0 && syscall(SYS_capset, &header, none) == 0 && unshare(CLONE_FS) == 0;
+	return pthread_sigmask(SIG_UNBLOCK, &wake, NULL) == 0 && syscall(SYS_capset, &header, none) == 0 &&
+	       unshare(CLONE_FS) == 0;
 }
 
 void qsb__guard_answer(const struct qsb__guard *guard, uint64_t id, long result)
@@ -130,8 +131,8 @@ static void end_turn(struct qsb__guard *guard)
 	pthread_mutex_unlock(&guard->lock);
 }
 
-/* 1 = a call, 0 = nothing, -1 = every process of the sandbox is gone. Newer kernels end the wait then by themselves, for
- * older ones the wake signal does. */
+/* 1 = a call, 0 = nothing, -1 = every process of the sandbox is gone. Newer kernels end the wait then by themselves,
+ * for older ones the wake signal does. */
 static int receive(struct qsb__stop *stop)
 {
 	struct pollfd waiting = {.fd = stop->guard->listener, .events = POLLIN};
@@ -256,7 +257,7 @@ static int find_root(struct qsb__guard *guard, int proc)
 }
 
 int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guard_other other, void *context,
-                     struct qsb_error *err)
+		     struct qsb_error *err)
 {
 	struct rlimit limit;
 	int code;
@@ -264,7 +265,8 @@ int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guar
 	guard->listener = listener;
 	guard->other = other;
 	guard->context = context;
-	/* A command that has ended by now took its mounts with it. Should one still live, every call of it is refused. */
+	/* A command that has ended by now took its mounts with it. Should one still live, every call of it is refused.
+	 */
 	guard->rootless = find_root(guard, proc) != 0;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;

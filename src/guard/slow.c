@@ -15,8 +15,14 @@
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-enum { SLOW_MAX = 256, SLOW_STACK = 128 * 1024, LOOK_EVERY_NS = 10 * 1000 * 1000,
-       SHORTEST_NS = 100 * 1000, LONGEST_NS = 4 * 1000 * 1000, RESTART_CALL = 512 /* ERESTARTSYS */ };
+enum {
+	SLOW_MAX = 256,
+	SLOW_STACK = 128 * 1024,
+	LOOK_EVERY_NS = 10 * 1000 * 1000,
+	SHORTEST_NS = 100 * 1000,
+	LONGEST_NS = 4 * 1000 * 1000,
+	RESTART_CALL = 512 /* ERESTARTSYS */
+};
 
 struct slow {
 	struct qsb__guard *guard;
@@ -37,7 +43,7 @@ static bool has_signal(const struct slow *slow)
 		return true;
 	if (qsb__stop_status(&stop, text, sizeof(text)) == 0)
 		waits = ((qsb__status_number(text, "SigPnd:", 16) | qsb__status_number(text, "ShdPnd:", 16)) &
-		         ~qsb__status_number(text, "SigBlk:", 16)) != 0;
+			 ~qsb__status_number(text, "SigBlk:", 16)) != 0;
 	qsb__stop_close(&stop);
 	qsb__tasks_clear(tasks);
 	free(tasks);
@@ -50,8 +56,8 @@ static bool only_reads(const struct slow *slow)
 }
 
 /*
- * A FIFO's reader must really wait in its open: nobody else can tell when a writer has come. A writer must not: it would
- * still be there for a reader when its caller is dead already. So it tries again and again.
+ * A FIFO's reader must really wait in its open: nobody else can tell when a writer has come. A writer must not: it
+ * would still be there for a reader when its caller is dead already. So it tries again and again.
  */
 static int try_open(const struct slow *slow)
 {

@@ -11,7 +11,7 @@ enum { MOST_ENTRIES = 4000000 };
 
 /* Where the pattern itself is held while the command runs, its matches need no mount each: those that are found quickly
  * get one as a second fence, and the start costs the same however many there are. */
-enum { FENCED_MATCHES = 64, FENCED_ENTRIES = 2000 };
+enum { FENCED_MATCHES = 16, FENCED_ENTRIES = 2000 };
 
 struct walk {
 	struct qsb__build *build;

@@ -27,8 +27,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define NEW_NAME "deep/new.key"
-#define OLD_NAME "deep/old.key"
+#define NEW_NAME   "deep/new.key"
+#define OLD_NAME   "deep/old.key"
 #define OLD_FOLDER "deep/dir.key"
 
 static long must(const char *step, long result)
@@ -260,7 +260,7 @@ static long attribute_by_new_call(void)
 	struct {
 		uint64_t value;
 		uint32_t size, flags;
-	} arguments = {(uintptr_t)"1", 1, 0};
+	} arguments = {(uintptr_t) "1", 1, 0};
 
 	return syscall(463 /* setxattrat */, AT_FDCWD, OLD_NAME, 0, "user.x", &arguments, sizeof(arguments));
 }
@@ -391,7 +391,8 @@ static long under_own_filter(unsigned answer)
 	pid_t child = fork();
 
 	if (child == 0) {
-		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+		    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
 			_exit(2);
 		_exit(make(NEW_NAME) == 0 ? 0 : 1);
 	}

@@ -49,7 +49,8 @@ static void *use_path(void *argument)
 
 static void *flip_descriptor(void *argument)
 {
-	int good = open("free", O_RDONLY | O_DIRECTORY | O_CLOEXEC), bad = open("hold/secret", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int good = open("free", O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	    bad = open("hold/secret", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	while (!stop) {
 		dup2(good, turning_fd);
@@ -125,7 +126,7 @@ static void *fill_folder(void *argument)
 static void *look(void *argument)
 {
 	static const char *const names[] = {"hold/secret/xx", "hold/secret/by-fd", "hold/secret/by-link",
-	                                    "hold/secret/by-name", "sub/.conf/rc"};
+					    "hold/secret/by-name", "sub/.conf/rc"};
 	struct stat status;
 
 	while (!stop)
@@ -140,8 +141,8 @@ static void *look(void *argument)
 
 static int race(int argc, char **argv)
 {
-	void *(*const parts[])(void *) = {flip_path, use_path, use_path, flip_descriptor, use_descriptor, flip_link,
-	                                  use_link, move_folder, fill_folder, look};
+	void *(*const parts[])(void *) = {flip_path, use_path, use_path,    flip_descriptor, use_descriptor,
+					  flip_link, use_link, move_folder, fill_folder,     look};
 	enum { PARTS = sizeof(parts) / sizeof(*parts) };
 	unsigned seconds = (unsigned)attack_number(argc > 1 ? argv[1] : NULL);
 	pthread_t threads[PARTS];

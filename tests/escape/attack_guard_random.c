@@ -1,7 +1,7 @@
 /*
- * Random file calls, for comparing what they do with and without a guard: `guard-random SEED STEPS`, started in a folder of
- * its own. Every call's result and every open file's flags are printed; the same seed makes the same calls as long as
- * the answers are the same.
+ * Random file calls, for comparing what they do with and without a guard: `guard-random SEED STEPS`, started in a
+ * folder of its own. Every call's result and every open file's flags are printed; the same seed makes the same calls as
+ * long as the answers are the same.
  */
 #include "attack.h"
 
@@ -38,7 +38,8 @@ static unsigned below(unsigned limit)
 
 static const char *a_name(void)
 {
-	static const char *const names[] = {"a", "b", "c", "d", "e", "f1", "f2", "l1", "l2", "l3", "sub", "x (deleted)", "\xc3\xa9"};
+	static const char *const names[] = {"a",  "b",  "c",  "d",   "e",           "f1",      "f2",
+					    "l1", "l2", "l3", "sub", "x (deleted)", "\xc3\xa9"};
 
 	return names[below(sizeof(names) / sizeof(*names))];
 }
@@ -109,8 +110,8 @@ static int open_flags(void)
 	static const struct {
 		unsigned one_in;
 		int flag;
-	} extra[] = {{2, O_CREAT}, {4, O_EXCL}, {6, O_TRUNC}, {6, O_APPEND}, {8, O_NOFOLLOW}, {12, O_DIRECTORY}, {3, O_CLOEXEC},
-	             {20, O_NOATIME}, {20, O_SYNC}};
+	} extra[] = {{2, O_CREAT},      {4, O_EXCL},    {6, O_TRUNC},    {6, O_APPEND}, {8, O_NOFOLLOW},
+		     {12, O_DIRECTORY}, {3, O_CLOEXEC}, {20, O_NOATIME}, {20, O_SYNC}};
 	int flags = modes[below(4)] | O_NONBLOCK;
 
 	for (size_t i = 0; i < sizeof(extra) / sizeof(*extra); i++)
@@ -136,8 +137,8 @@ static void keep_file(long fd)
 	if (fd < 0)
 		return;
 	fstat((int)fd, &status);
-	printf("   flags %o close %d mode %o size %ld\n", fcntl((int)fd, F_GETFL), fcntl((int)fd, F_GETFD), status.st_mode,
-	       S_ISREG(status.st_mode) ? (long)status.st_size : 0L);
+	printf("   flags %o close %d mode %o size %ld\n", fcntl((int)fd, F_GETFL), fcntl((int)fd, F_GETFD),
+	       status.st_mode, S_ISREG(status.st_mode) ? (long)status.st_size : 0L);
 	if (file_count < FILES_MAX)
 		files[file_count++] = (int)fd;
 	else
@@ -182,7 +183,8 @@ static void do_make(void)
 		tell("symlink", other, path, syscall(SYS_symlinkat, other, folder, path));
 		break;
 	default:
-		tell("link", other, path, syscall(SYS_linkat, a_folder(), other, folder, path, below(2) ? AT_SYMLINK_FOLLOW : 0));
+		tell("link", other, path,
+		     syscall(SYS_linkat, a_folder(), other, folder, path, below(2) ? AT_SYMLINK_FOLLOW : 0));
 	}
 }
 
@@ -221,13 +223,15 @@ static void do_change(void)
 		tell("truncate", path, NULL, truncate(path, below(300)));
 		break;
 	case 4:
-		tell("setxattr", path, NULL, (below(2) ? setxattr : lsetxattr)(path, below(6) ? "user.k" : "trusted.k", "v", 1, 0));
+		tell("setxattr", path, NULL,
+		     (below(2) ? setxattr : lsetxattr)(path, below(6) ? "user.k" : "trusted.k", "v", 1, 0));
 		break;
 	case 5:
 		tell("removexattr", path, NULL, removexattr(path, "user.k"));
 		break;
 	case 6:
-		tell("chown", path, NULL, syscall(SYS_fchownat, a_folder(), path, below(2) ? (int)getuid() : -1, -1, follow));
+		tell("chown", path, NULL,
+		     syscall(SYS_fchownat, a_folder(), path, below(2) ? (int)getuid() : -1, -1, follow));
 		break;
 	default:
 		tell("fsetxattr", "", NULL, fsetxattr(a_file(), "user.f", "v", 1, 0));
@@ -276,16 +280,16 @@ static int prepare(void)
 	int fd = open("f1", O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
 
 	if (fd < 0 || write(fd, "one", 3) != 3 || close(fd) != 0 || mkdir("d", 0755) != 0 || mkdir("d/e", 0755) != 0 ||
-	    mkdir("sub", 02775) != 0 || symlink("d", "l1") != 0 || symlink("f1", "l2") != 0 || symlink("nowhere", "l3") != 0 ||
-	    symlink("l2", "d/l1") != 0 || mkdir("a", 0755) != 0)
+	    mkdir("sub", 02775) != 0 || symlink("d", "l1") != 0 || symlink("f1", "l2") != 0 ||
+	    symlink("nowhere", "l3") != 0 || symlink("l2", "d/l1") != 0 || mkdir("a", 0755) != 0)
 		return -1;
 	return 0;
 }
 
 static int random_calls(int argc, char **argv)
 {
-	static void (*const calls[])(void) = {do_open, do_open, do_open, do_make, do_make, do_move,
-	                                      do_remove, do_change, do_change, do_bind, do_process, do_process};
+	static void (*const calls[])(void) = {do_open,   do_open,   do_open,   do_make, do_make,    do_move,
+					      do_remove, do_change, do_change, do_bind, do_process, do_process};
 	uint64_t seed = attack_number(argc > 2 ? argv[1] : NULL);
 	unsigned steps = (unsigned)attack_number(argc > 2 ? argv[2] : NULL);
 	struct rlimit size = {200, 200};

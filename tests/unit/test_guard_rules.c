@@ -225,7 +225,8 @@ static void test_differences(void)
 		return;
 	tap_ok(!changes(&world, "/w/a", "/w/b/c"), "an ordinary move within the folder changes nothing");
 	tap_ok(changes(&world, "/w/a", "/w/.git"), "a folder that becomes .git may bring hooks");
-	tap_ok(changes(&world, "/w/a", "/w/certs"), "a folder that becomes the start of a literal rule may bring its end");
+	tap_ok(changes(&world, "/w/a", "/w/certs"),
+	       "a folder that becomes the start of a literal rule may bring its end");
 	tap_ok(changes(&world, "/w/a", "/elsewhere"), "a folder that leaves takes its keys out of the rule");
 	tap_ok(!changes(&world, "/elsewhere", "/other"), "outside, nothing is at stake");
 	qsb__names_judge(world.names, "/w/a", QSB__ACCESS_WRITE, &before);
@@ -256,8 +257,12 @@ static void test_bounds(void)
 	world.names = NULL;
 	end(&world);
 	for (size_t i = 0; i <= QSB__NAMES_PATTERNS; i++)
-		many[i] = (struct qsb__step){.kind = QSB__STEP_NAME_RULE, .asked = true, .path = folder, .text = glob, .rule = rule,
-		                             .denies = QSB__ACCESS_WRITE};
+		many[i] = (struct qsb__step){.kind = QSB__STEP_NAME_RULE,
+					     .asked = true,
+					     .path = folder,
+					     .text = glob,
+					     .rule = rule,
+					     .denies = QSB__ACCESS_WRITE};
 	begin(&world);
 	world.plan.steps = many;
 	world.plan.step_count = QSB__NAMES_PATTERNS;
@@ -284,8 +289,12 @@ static void test_many_names(void)
 		char text[32];
 
 		snprintf(text, sizeof(text), "d%d/f%d", i % 100, i);
-		steps[i] = (struct qsb__step){.kind = QSB__STEP_NAME_RULE, .asked = true, .path = folder, .text = strdup(text),
-		                              .rule = rule, .denies = QSB__ACCESS_WRITE};
+		steps[i] = (struct qsb__step){.kind = QSB__STEP_NAME_RULE,
+					      .asked = true,
+					      .path = folder,
+					      .text = strdup(text),
+					      .rule = rule,
+					      .denies = QSB__ACCESS_WRITE};
 	}
 	plan.steps = steps;
 	plan.step_count = COUNT;
