@@ -218,6 +218,34 @@ def parent_denied(case):
              ['--deny-write', os.path.join(case.work, 'top/project/conf/locked')])
 
 
+@row('A-fs-3', 'a protected file\'s own folder cannot be renamed, removed or exchanged for another')
+def parent_inner(case):
+    for name in ('.git/hooks/pre-commit', '.git/config', '.vscode/tasks.json', '.github/workflows/ci.yml', '.claude/settings.json',
+                 '.claude/hooks/x', '.cargo/config.toml', '.hg/hgrc', '.husky/_/husky.sh', '.gitea/workflows/x.yml'):
+        folder = 'top/project/' + name.split('/')[0]
+        rebuilds(case, 'top/project/' + name, (f'mv {folder} moved', f'rm -rf {folder}', f'mv {folder} {folder}2; ln -s {folder[12:]}2 {folder}',
+                                               f'mv {os.path.dirname("top/project/" + name)} moved',
+                                               f'mkdir top/new; mv -T --exchange top/new {folder} 2>/dev/null || mv {folder} moved'))
+
+
+@row('A-fs-3', 'a project folder with other protected files cannot be replaced, or the result says so')
+def parent_other_names(case):
+    for name in ('.envrc', '.mcp.json', '.vscode/tasks.json', '.husky/pre-commit', '.bashrc'):
+        path = os.path.join(case.work, 'top/project', name)
+        for run in (case.plain, case.result):
+            shutil.rmtree(os.path.join(case.work, 'top'), ignore_errors=True)
+            shutil.rmtree(os.path.join(case.work, 'moved'), ignore_errors=True)
+            case.write(path, 'as it was\n')
+            answer = run(['sh', '-c', 'mv top moved; mkdir -p "$(dirname "$1")"; echo planted >"$1"; true', 'sh', path])
+            with open(path, encoding='ascii') as file:
+                planted = file.read() == 'planted\n'
+            if run == case.plain:
+                case.control(planted, 'does not work outside')
+            else:
+                case.check(not planted or says_it(answer, 'not exist'), f'{name} was replaced, and the result does not say that it can be',
+                           answer['outcome'])
+
+
 @row('A-fs-3', 'the same holds in a second writable folder')
 def parent_other_root(case):
     root = os.path.join(case.outside, 'other')
@@ -228,10 +256,24 @@ def parent_other_root(case):
 def root_itself(case):
     root = os.path.join(case.work, 'root')
     case.write('root/.git/hooks/pre-commit', 'as it was\n')
+    case.write('root/.git/HEAD', 'ref: refs/heads/main\n')
     inside = case.inside(['sh', '-c', 'mv root moved; mkdir -p root/.git/hooks; echo planted >root/.git/hooks/pre-commit'],
                          ['--write', root])
     with open(os.path.join(root, '.git/hooks/pre-commit'), encoding='ascii') as file:
         case.same(file.read(), 'as it was\n', 'the hook', inside)
+
+
+@row('A-fs-3', 'beside a protected file, and out of its folder, files and folders are moved as ever')
+def parent_work(case):
+    case.write('top/project/.git/hooks/pre-commit', 'as it was\n')
+    text = ('rm -rf top/project/src top/project/lib; mkdir top/project/src; echo x >top/project/src/a; cd top/project; mv src/a src/b; '
+            'mv src lib; mkdir src; mv lib/b src/c; ln src/c src/d; mv src/c ../out; mv ../out .; mv lib ../lib; mv ../lib .; '
+            'rmdir lib; find . -path ./.git -prune -o -print | sort; cat out')
+    outside = case.plain(['sh', '-ec', text])
+    case.control(outside.code == 0, f'does not work outside: {outside.describe()}')
+    os.unlink(os.path.join(case.work, 'top/project/out'))
+    inside = case.inside(['sh', '-ec', text])
+    case.same((inside.code, inside.out), (0, outside.out), 'the same moves', inside)
 
 
 @row('A-fs-3', 'renaming a parent of a read-denied file does not make it readable')
