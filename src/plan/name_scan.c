@@ -16,6 +16,7 @@ struct scan {
 	char path[QSB__PATH_MAX];
 	size_t length;
 	char pinned[QSB__PATH_MAX]; /* the last folder that got a pin */
+	unsigned git_parts;         /* of a git folder, seen in the folder that is looked into */
 	int result;
 };
 
@@ -51,6 +52,7 @@ int qsb__name_scan_protect(struct qsb__name_scan *scan, const char *path, const 
 				 .reason = reason,
 				 .builtin_list = true,
 				 .quiet = true,
+				 .pin_all = true, /* one pin a folder, and the folders looked into are few */
 				 .file = kind};
 
 	if (kind == QSB__FILE_MISSING)
@@ -152,6 +154,17 @@ static void enqueue(struct scan *scan)
 	scan->last += scan->queue[scan->last] ? 1 : 0;
 }
 
+/* A folder with HEAD, objects and refs is a git folder, whatever its name. */
+static unsigned git_part(const struct scan *scan, const char *name, enum qsb__file_kind kind)
+{
+	static const char *const parts[] = {"HEAD", "objects", "refs"};
+
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if ((i == 0) == (kind == QSB__FILE_PLAIN) && same_name(scan, name, parts[i]))
+			return 1U << i;
+	return 0;
+}
+
 static int visit(void *to, const char *name, enum qsb__file_kind kind)
 {
 	struct scan *scan = to;
@@ -161,6 +174,8 @@ static int visit(void *to, const char *name, enum qsb__file_kind kind)
 		scan->shared.complete = false;
 		return 1;
 	}
+	if (kind == QSB__FILE_PLAIN || kind == QSB__FILE_DIR)
+		scan->git_parts |= git_part(scan, name, kind);
 	if (kind != QSB__FILE_DIR && !scan->by_byte[(unsigned char)lower_first(scan, name)])
 		return 0;
 	if (base + size + 2 > QSB__PATH_MAX) {
@@ -180,15 +195,44 @@ static int visit(void *to, const char *name, enum qsb__file_kind kind)
 	return scan->result;
 }
 
+/* git runs the hooks of a bare repository, and what its settings name, as it does in `.git`. */
+static int protect_git_folder(struct scan *scan, const char *folder)
+{
+	const struct qsb__host *host = scan->shared.build->host;
+	int result = 0;
+
+	for (size_t i = 0; !result && i < qsb__protected_name_count; i++) {
+		const struct qsb__protected_name *row = &qsb__protected_names[i];
+		char path[QSB__PATH_MAX];
+
+		const struct qsb__rule rule = {.name = "built-in: protected names", .reason = row->reason};
+
+		if (strcmp(row->name, ".git") != 0 || !row->below)
+			continue;
+		if (!strchr(row->below, '*') && qsb__path_join(path, folder, row->below))
+			result = qsb__name_scan_protect(&scan->shared, path, row->reason,
+							host->ops->kind(host->context, path));
+		if (!result)
+			result = qsb__build_name_rule(scan->shared.build, folder, row->below, &rule,
+						      QSB__ACCESS_WRITE);
+	}
+	return result ? result : qsb__name_scan_git(&scan->shared, folder);
+}
+
 static int look_into(struct scan *scan, const char *folder, bool top)
 {
 	const struct qsb__host *host = scan->shared.build->host;
+	size_t queued = scan->last;
 
 	scan->top = top;
+	scan->git_parts = 0;
 	scan->length = strlen(folder);
 	memcpy(scan->path, folder, scan->length + 1);
 	host->ops->list(host->context, folder, visit, scan);
-	return scan->result;
+	if (scan->result || scan->git_parts != 7)
+		return scan->result;
+	scan->last = queued; /* its objects are no place for a project's files */
+	return protect_git_folder(scan, folder);
 }
 
 static void put(char **at, const char *text)
@@ -221,11 +265,14 @@ static int add_name_rules(struct qsb__build *build, const char *root)
 	return 0;
 }
 
-/* A git folder that is a writable root itself: its objects are no place for a project's files. */
-static bool is_git_folder(const struct scan *scan, const struct qsb__rule *rule)
+static int look_into_root(struct scan *scan, const struct qsb__rule *root)
 {
-	return same_name(scan, qsb__path_name(rule->path), ".git") ||
-	       (rule->name && strstr(rule->name, "git worktree"));
+	/* git.c has protected what is in it. */
+	if (root->name && strstr(root->name, "git worktree"))
+		return qsb__name_scan_git(&scan->shared, root->path);
+	if (same_name(scan, qsb__path_name(root->path), ".git"))
+		return protect_git_folder(scan, root->path);
+	return look_into(scan, root->path, true);
 }
 
 /* The folders that may be written and lie in no other such folder. The rules are sorted. */
@@ -242,8 +289,7 @@ static int scan_roots(struct scan *scan, size_t count)
 		    rule.file != QSB__FILE_DIR || (above && qsb__path_inside(rule.path, above, build->fold)))
 			continue;
 		above = rule.path;
-		result = is_git_folder(scan, &rule) ? qsb__name_scan_git(&scan->shared, rule.path)
-						    : look_into(scan, rule.path, true);
+		result = look_into_root(scan, &rule);
 		if (!result)
 			result = add_name_rules(build, rule.path);
 		if (result)

@@ -7,7 +7,7 @@
 #include "core/glob.h"
 #include "plan/build.h"
 
-enum { DEEPEST = QSB__PATH_MAX / 2 /* components of a path */, FENCED_ENTRIES = 64 };
+enum { FENCED_ENTRIES = 64 };
 
 /* What holds at and below one path, until a deeper one changes it. */
 struct frame {
@@ -401,8 +401,8 @@ static int report_unfenced(struct qsb__build *build, const struct qsb__rule *rul
 
 static int add_pins(struct qsb__build *build)
 {
-	const char *roots[DEEPEST];
-	size_t depth = 0, count = build->rules.count, fenced[2] = {0};
+	const char *root = NULL; /* the outermost: one inside it is no mount of its own, and could be renamed */
+	size_t count = build->rules.count, fenced[2] = {0};
 	bool reported = false;
 
 	for (size_t i = 0; i < count; i++) {
@@ -416,12 +416,12 @@ static int add_pins(struct qsb__build *build)
 			continue;
 		}
 
-		while (depth && !qsb__path_inside(rule.path, roots[depth - 1], build->fold))
-			depth--;
-		if (depth && rule.pin_all && rule.deny && pin_one(build, &rule, roots[depth - 1]))
+		if (root && !qsb__path_inside(rule.path, root, build->fold))
+			root = NULL;
+		if (root && rule.pin_all && rule.deny && pin_one(build, &rule, root))
 			return QSB_E_MEMORY;
-		if (rule.allow & QSB__ACCESS_WRITE && (!depth || strcmp(roots[depth - 1], rule.path) != 0))
-			roots[depth++] = rule.path;
+		if (!root && (rule.allow & QSB__ACCESS_WRITE))
+			root = rule.path;
 	}
 	if (build->rules.count > count)
 		qsb__build_sort(&build->rules, build->fold);
