@@ -5,9 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 
+#include "core/cleanup.h"
 #include "core/error.h"
 #include "guard/internal.h"
 
@@ -40,6 +44,46 @@ bool qsb__guard_available(void)
 	       errno == EFAULT;
 }
 
+/* Does the file system of this folder take two different names for one, in ways that only it knows (letter case,
+ * Unicode)? Then what a name is cannot be judged from outside. */
+static bool compares_loosely(const char *folder)
+{
+	static const unsigned long types[] = {0x4d44 /* FAT */,
+					      0x2011bab0 /* exFAT */,
+					      0x7366746e /* NTFS */,
+					      0x482b /* HFS+ */,
+					      0xff534d42 /* CIFS */,
+					      0xfe534d42 /* SMB */,
+					      0x4244 /* HFS */};
+	QSB_CLEANUP_FD int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+	struct statfs status;
+	unsigned flags = 0;
+
+	/* Not there yet: what it lies in will have been judged by its own rules, or is not writable. */
+	if (fd < 0 || fstatfs(fd, &status) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (((unsigned long)status.f_type & 0xffffffffUL) == types[i])
+			return true;
+	return ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_CASEFOLD_FL);
+}
+
+static const struct qsb__step *find_loose(const struct qsb__plan *plan)
+{
+	const char *last = NULL;
+
+	for (size_t i = 0; i < plan->step_count; i++) {
+		const struct qsb__step *step = &plan->steps[i];
+
+		if (!qsb__guard_holds_step(step) || (last && strcmp(last, step->path) == 0))
+			continue;
+		last = step->path;
+		if (compares_loosely(last))
+			return step;
+	}
+	return NULL;
+}
+
 int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err)
 {
 	const struct qsb__step *step = NULL;
@@ -59,6 +103,13 @@ int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err)
 				 "a pattern, or a path that does not exist, is held by answering "
 				 "system calls, which this kernel cannot do: it needs Linux 5.19; deny paths that "
 				 "exist instead");
+	step = find_loose(plan);
+	if (step)
+		return qsb__fail(
+			err, QSB_E_UNSUPPORTED, step->rule,
+			"%.200s lies on a file system that takes different names for one (letter case): rules by name "
+			"cannot be held there; deny paths that exist instead",
+			step->path);
 	return 0;
 }
 

@@ -11,6 +11,7 @@ static int find_folder(struct qsb__stop *stop, int folder, uint64_t from, char *
 	int code = qsb__stop_path(stop, from, path, false);
 	int start;
 
+	*last = path;
 	if (code != 0)
 		return code;
 	start = qsb__resolve_start(stop, folder, path);
