@@ -6,8 +6,8 @@
 
 /* Something the sandbox refused, or a limit that was reached. */
 struct qsb__denial {
-	char kind[16];        /* "limit", "file", "network", "call" */
-	char operation[32];   /* "memory", "connect", … */
+	char kind[16];      /* "limit", "file", "network", "call" */
+	char operation[32]; /* "memory", "connect", … */
 	char target[512];
 	char rule[128];       /* JSON pointer */
 	char process[32];     /* name, "" = unknown */

@@ -36,9 +36,9 @@ static void obey(struct qsb__supervisor *supervisor, const char *line, size_t le
 		json_int_t value = json_integer_value(number);
 
 		if (value == SIGKILL)
-			supervisor->request->backend->kill(supervisor->sandbox);
+			qsb__supervisor_kill(supervisor, SIGKILL);
 		else if (value > 0 && value < NSIG)
-			supervisor->request->backend->signal(supervisor->sandbox, (int)value);
+			qsb__supervisor_signal(supervisor, (int)value);
 	}
 	if (json_is_array(json_object_get(order, "resize")))
 		resize(supervisor, json_object_get(order, "resize"));
@@ -72,7 +72,7 @@ static void ready(uv_poll_t *handle, int status, int events)
 		return;
 	if (length <= 0) {
 		uv_poll_stop(handle);
-		supervisor->request->backend->kill(supervisor->sandbox);
+		qsb__supervisor_kill(supervisor, SIGKILL);
 		return;
 	}
 	supervisor->control_length += (size_t)length;

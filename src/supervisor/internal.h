@@ -81,6 +81,10 @@ void qsb__stream_stop(struct qsb__stream *stream);
 
 /* run.c: a stream has become idle; the run may be over. */
 void qsb__supervisor_settle(struct qsb__supervisor *supervisor);
+/* A signal for the command; one that comes before the command runs is kept for it. */
+void qsb__supervisor_signal(struct qsb__supervisor *supervisor, int number);
+/* Ends the whole tree on somebody's order: the result is that of the signal `number`. */
+void qsb__supervisor_kill(struct qsb__supervisor *supervisor, int number);
 
 /* terminal.c: --tty */
 void qsb__terminal_begin(struct qsb__supervisor *supervisor);

@@ -161,6 +161,20 @@ static void status_ready(uv_poll_t *handle, int status, int events)
 	end_loop(supervisor);
 }
 
+void qsb__supervisor_signal(struct qsb__supervisor *supervisor, int number)
+{
+	if (!supervisor->started)
+		supervisor->early_signal = number;
+	else
+		supervisor->request->backend->signal(supervisor->sandbox, number);
+}
+
+void qsb__supervisor_kill(struct qsb__supervisor *supervisor, int number)
+{
+	supervisor->ended_by = number;
+	kill_tree(supervisor);
+}
+
 static void forward(struct qsb__supervisor *supervisor, const struct qsb__signal *signal)
 {
 	bool ends = signal->number == SIGTERM || signal->number == SIGHUP || signal->number == SIGINT ||
@@ -175,10 +189,7 @@ static void forward(struct qsb__supervisor *supervisor, const struct qsb__signal
 		qsb__stream_close(&supervisor->err, true);
 		return;
 	}
-	if (!supervisor->started)
-		supervisor->early_signal = signal->number;
-	else
-		supervisor->request->backend->signal(supervisor->sandbox, signal->number);
+	qsb__supervisor_signal(supervisor, signal->number);
 	if (!ends)
 		return;
 	supervisor->ended_by = signal->number;
@@ -356,6 +367,19 @@ static void note_output(struct qsb__supervisor *supervisor)
 	}
 }
 
+static void close_handle(uv_handle_t *handle, void *unused)
+{
+	if (!uv_is_closing(handle))
+		uv_close(handle, NULL);
+}
+
+static void close_loop(uv_loop_t *loop)
+{
+	uv_walk(loop, close_handle, NULL);
+	uv_run(loop, UV_RUN_DEFAULT);
+	uv_loop_close(loop);
+}
+
 static void tear_down(struct qsb__supervisor *supervisor)
 {
 	qsb__terminal_end(supervisor);
@@ -363,6 +387,7 @@ static void tear_down(struct qsb__supervisor *supervisor)
 	qsb__stream_stop(&supervisor->err);
 	qsb__stream_stop(&supervisor->in);
 	qsb__events_close(supervisor);
+	close_loop(&supervisor->loop);
 	supervisor->request->backend->release(supervisor->sandbox);
 	for (int i = 0; i < 4; i++)
 		if (supervisor->pipes[i / 2][i % 2] >= 0)

@@ -7,6 +7,7 @@
  * but a unix socket by path can: a read-only mount does not stop connect. Such a socket is reached when it was made
  * inside, or when the policy names it.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -23,10 +24,11 @@
 
 #include "backend/linux/abi.h"
 #include "backend/linux/diag.h"
+#include "backend/linux/refusals.h"
 #include "backend/linux/sandbox.h"
 #include "core/cleanup.h"
 
-enum { BLOCKED_MAX = 256, BLOCKED_STACK = 64 * 1024 };
+enum { OPEN_MAX_CALLS = 256, THREAD_STACK = 64 * 1024 };
 
 /* One connect to make: the caller's own socket and our copy of the address. */
 struct connect_call {
@@ -36,9 +38,11 @@ struct connect_call {
 	struct sockaddr_storage address;
 	socklen_t length;
 	int place; /* O_PATH descriptor that `address` goes through, -1 = none */
+	bool network_off;
+	struct qsb__denial denial; /* who asks, and what is known of a refusal */
 };
 
-static int blocked_calls;
+static int open_calls;
 
 static void respond(int listener, uint64_t id, int error)
 {
@@ -188,6 +192,11 @@ static int aim_unix(const struct qsb__sandbox *sandbox, pid_t thread, struct con
 	if (call->place < 0)
 		return -call->place;
 	error = judge_place(sandbox, call->place);
+	if (error == EACCES) {
+		snprintf(call->denial.target, sizeof(call->denial.target), "%s", path);
+		snprintf(call->denial.rule, sizeof(call->denial.rule), "/network/unixSockets");
+		snprintf(call->denial.suggestion, sizeof(call->denial.suggestion), "\"network\": {\"unixSockets\": [\"%s\"]}", path);
+	}
 	if (error == 0) {
 		snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d", call->place);
 		call->length = (socklen_t)(offset + strlen(address->sun_path) + 1);
@@ -195,28 +204,68 @@ static int aim_unix(const struct qsb__sandbox *sandbox, pid_t thread, struct con
 	return error;
 }
 
-static void finish(struct connect_call *call)
+/* "192.0.2.1:443", "[2001:db8::1]:443" */
+static void describe_internet(const struct connect_call *call, char *text, size_t size)
 {
-	int error = connect(call->socket, (const struct sockaddr *)&call->address, call->length) == 0 ? 0 : errno;
+	char host[INET6_ADDRSTRLEN] = "";
 
-	/* EINTR cannot be the caller's: no signal of theirs reaches this thread. */
+	if (call->address.ss_family == AF_INET6) {
+		const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&call->address;
+
+		inet_ntop(AF_INET6, &six->sin6_addr, host, sizeof(host));
+		snprintf(text, size, "[%s]:%u", host, ntohs(six->sin6_port));
+	} else {
+		const struct sockaddr_in *four = (const struct sockaddr_in *)&call->address;
+
+		inet_ntop(AF_INET, &four->sin_addr, host, sizeof(host));
+		snprintf(text, size, "%s:%u", host, ntohs(four->sin_port));
+	}
+}
+
+/* Only what the sandbox refused: an own server that is not there is the command's own affair. */
+static void report(const struct connect_call *call, int error)
+{
+	struct qsb__denial denial = call->denial;
+	bool internet = call->address.ss_family == AF_INET || call->address.ss_family == AF_INET6;
+
+	if (internet && call->network_off && error == ENETUNREACH) {
+		describe_internet(call, denial.target, sizeof(denial.target));
+		snprintf(denial.rule, sizeof(denial.rule), "/network/mode");
+		snprintf(denial.suggestion, sizeof(denial.suggestion), "--network host");
+	} else if (!denial.target[0]) {
+		return;
+	}
+	snprintf(denial.kind, sizeof(denial.kind), "network");
+	snprintf(denial.operation, sizeof(denial.operation), "connect");
+	qsb__refusal_add(&denial);
+}
+
+static void answer_connect(struct connect_call *call, int error)
+{
+	if (error != 0)
+		report(call, error);
 	respond(call->listener, call->id, error);
-	close(call->socket);
+	if (call->socket >= 0)
+		close(call->socket);
 	if (call->place >= 0)
 		close(call->place);
 }
 
-static void *finish_blocked(void *argument)
+static void *finish(void *argument)
 {
 	struct connect_call *call = argument;
 
-	finish(call);
+	/* EINTR cannot be the caller's: no signal of theirs reaches this thread. */
+	answer_connect(call, connect(call->socket, (const struct sockaddr *)&call->address, call->length) == 0 ? 0 : errno);
 	free(call);
-	__atomic_sub_fetch(&blocked_calls, 1, __ATOMIC_RELAXED);
+	__atomic_sub_fetch(&open_calls, 1, __ATOMIC_RELAXED);
 	return NULL;
 }
 
-/* A blocking socket may wait for its peer: not in the supervisor's loop. */
+/*
+ * Never in the supervisor's own loop: a connect may wait for its peer, and whether a socket is a blocking one is for
+ * the caller to change at any moment.
+ */
 static bool finish_elsewhere(const struct connect_call *call)
 {
 	struct connect_call *copy;
@@ -224,19 +273,19 @@ static bool finish_elsewhere(const struct connect_call *call)
 	pthread_t thread;
 	bool started = false;
 
-	if (__atomic_add_fetch(&blocked_calls, 1, __ATOMIC_RELAXED) <= BLOCKED_MAX &&
+	if (__atomic_add_fetch(&open_calls, 1, __ATOMIC_RELAXED) <= OPEN_MAX_CALLS &&
 	    (copy = malloc(sizeof(*copy))) != NULL) {
 		*copy = *call;
 		pthread_attr_init(&attributes);
 		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-		pthread_attr_setstacksize(&attributes, BLOCKED_STACK);
-		started = pthread_create(&thread, &attributes, finish_blocked, copy) == 0;
+		pthread_attr_setstacksize(&attributes, THREAD_STACK);
+		started = pthread_create(&thread, &attributes, finish, copy) == 0;
 		pthread_attr_destroy(&attributes);
 		if (!started)
 			free(copy);
 	}
 	if (!started)
-		__atomic_sub_fetch(&blocked_calls, 1, __ATOMIC_RELAXED);
+		__atomic_sub_fetch(&open_calls, 1, __ATOMIC_RELAXED);
 	return started;
 }
 
@@ -270,32 +319,42 @@ static int begin_connect(const struct qsb__sandbox *sandbox, const struct seccom
 	return error == 0 && !still_waits(call->listener, call->id) ? ESRCH : error;
 }
 
+/* Who asks: its number inside and its name. */
+static void note_caller(pid_t thread, struct qsb__denial *denial)
+{
+	char path[64], text[4096];
+	QSB_CLEANUP_FD int fd = -1;
+	ssize_t length;
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (length <= 0)
+		return;
+	text[length] = '\0';
+	sscanf(text, "Name:\t%31[^\n]", denial->process);
+	at = strstr(text, "\nNStgid:");
+	if (at)
+		sscanf(at, "\nNStgid: %*d %d", &denial->pid);
+}
+
 static void serve_connect(const struct qsb__sandbox *sandbox, const struct seccomp_notif *request)
 {
-	struct connect_call call = {.listener = sandbox->calls_fd, .id = request->id, .socket = -1, .place = -1};
+	struct connect_call call = {
+		.listener = sandbox->calls_fd,
+		.id = request->id,
+		.socket = -1,
+		.place = -1,
+		.network_off = sandbox->plan->network == QSB__NETWORK_OFF,
+	};
 	int error = begin_connect(sandbox, request, &call);
-	int flags;
 
-	if (error != 0) {
-		respond(call.listener, call.id, error);
-		if (call.socket >= 0)
-			close(call.socket);
-		if (call.place >= 0)
-			close(call.place);
+	note_caller((pid_t)request->pid, &call.denial);
+	if (error == 0 && finish_elsewhere(&call))
 		return;
-	}
-	flags = fcntl(call.socket, F_GETFL);
-	if (flags >= 0 && !(flags & O_NONBLOCK) && finish_elsewhere(&call))
-		return;
-	if (flags >= 0 && !(flags & O_NONBLOCK)) {
-		/* Too many wait already. */
-		respond(call.listener, call.id, EAGAIN);
-		close(call.socket);
-		if (call.place >= 0)
-			close(call.place);
-		return;
-	}
-	finish(&call);
+	/* Without an error so far: too many wait already. */
+	answer_connect(&call, error ? error : EAGAIN);
 }
 
 void qsb__calls_answer(void *context, const struct seccomp_notif *request)

@@ -10,6 +10,7 @@
 
 #include "backend/linux/abi.h"
 #include "backend/linux/command.h"
+#include "backend/linux/refusals.h"
 #include "backend/linux/registry.h"
 #include "backend/linux/sandbox.h"
 #include "core/cleanup.h"
@@ -250,7 +251,7 @@ static void serve_calls(struct qsb__sandbox *sandbox)
 
 static bool next_denial(struct qsb__sandbox *sandbox, struct qsb__denial *denial)
 {
-	return sandbox->guard && qsb__guard_next_denial(sandbox->guard, denial);
+	return qsb__refusal_next(denial) || (sandbox->guard && qsb__guard_next_denial(sandbox->guard, denial));
 }
 
 static int tty_fd(const struct qsb__sandbox *sandbox)
