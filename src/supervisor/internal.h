@@ -22,6 +22,7 @@ struct qsb__stream {
 	struct qsb__keeper *keeper; /* NULL = not kept */
 	uint64_t limit, passed; /* of what goes to `to`; 0 = no limit */
 	struct qsb__keeper rest; /* the end of what was over the limit */
+	bool keeps_rest;
 	char *buffer;
 	size_t length, offset;  /* what `to` did not take yet */
 	void (*ended)(struct qsb__stream *stream);

@@ -18,7 +18,7 @@
 #include "supervisor/internal.h"
 
 /* How long a command that was asked to end may take before its tree is killed. */
-enum { GRACE_MS = 5000, LINGER_MS = 2000 };
+enum { GRACE_MS = 5000, LINGER_MS = 2000, LINGER_KILLED_MS = 200 };
 
 static const int forwarded[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, 0};
 
@@ -41,17 +41,25 @@ void qsb__supervisor_settle(struct qsb__supervisor *supervisor)
 		uv_stop(&supervisor->loop);
 }
 
+static void drop_output(struct qsb__supervisor *supervisor)
+{
+	qsb__stream_close(&supervisor->out, true);
+	qsb__stream_close(&supervisor->err, true);
+}
+
 static void linger_over(uv_timer_t *timer)
 {
 	struct qsb__supervisor *supervisor = timer->data;
+	bool killed = supervisor->outcome.end == QSB__END_LOST;
 
-	qsb__stream_close(&supervisor->out, false);
-	qsb__stream_close(&supervisor->err, false);
+	qsb__stream_close(&supervisor->out, killed);
+	qsb__stream_close(&supervisor->err, killed);
 }
 
 /*
  * Every process is dead. Their last output is on its way still: it ends by itself, unless somebody outside was handed
- * the writing end, so it is not waited for without a bound. A slow reader of ours is, as in any pipeline.
+ * the writing end, so it is not waited for without a bound. A slow reader of ours is, until the timeout, as in any
+ * pipeline; but not when the command was ended at a limit: then the call returns.
  */
 static void end_loop(struct qsb__supervisor *supervisor)
 {
@@ -62,14 +70,14 @@ static void end_loop(struct qsb__supervisor *supervisor)
 	supervisor->result->duration_ms = (now_ns() - supervisor->start_ns) / 1000000U;
 	supervisor->ended = true;
 	uv_poll_stop(&supervisor->status);
-	uv_timer_stop(&supervisor->timeout);
 	uv_timer_stop(&supervisor->grace);
 	uv_timer_stop(&supervisor->watch);
 	qsb__stream_close(&supervisor->in, true);
 	if (has_output(supervisor)) {
 		supervisor->linger.data = supervisor;
 		uv_timer_init(&supervisor->loop, &supervisor->linger);
-		uv_timer_start(&supervisor->linger, linger_over, LINGER_MS, 0);
+		uv_timer_start(&supervisor->linger, linger_over,
+		               supervisor->outcome.end == QSB__END_LOST ? LINGER_KILLED_MS : LINGER_MS, 0);
 	}
 	qsb__supervisor_settle(supervisor);
 }
@@ -85,6 +93,11 @@ static void timed_out(uv_timer_t *timer)
 {
 	struct qsb__supervisor *supervisor = timer->data;
 
+	/* The command ended in time; only somebody who does not read keeps us. */
+	if (supervisor->ended) {
+		drop_output(supervisor);
+		return;
+	}
 	supervisor->result->timed_out = true;
 	qsb__deny_limit(supervisor, "timeout", "/limits/timeout", "--timeout SECONDS");
 	kill_tree(supervisor);
@@ -185,8 +198,7 @@ static void forward(struct qsb__supervisor *supervisor, const struct qsb__signal
 		return;
 	/* Only a reader who does not read keeps us. */
 	if (supervisor->ended && ends) {
-		qsb__stream_close(&supervisor->out, true);
-		qsb__stream_close(&supervisor->err, true);
+		drop_output(supervisor);
 		return;
 	}
 	qsb__supervisor_signal(supervisor, signal->number);

@@ -122,7 +122,8 @@ static size_t within_limit(struct qsb__stream *stream, size_t length)
 	stream->passed += length;
 	if (length <= left)
 		return length;
-	qsb__keeper_add(&stream->rest, stream->buffer + left, length - (size_t)left);
+	if (stream->keeps_rest)
+		qsb__keeper_add(&stream->rest, stream->buffer + left, length - (size_t)left);
 	return (size_t)left;
 }
 
@@ -195,7 +196,7 @@ bool qsb__stream_finish(struct qsb__stream *stream)
 	size_t at = 0;
 
 	if (!over)
-		return false;
+		return stream->limit && stream->passed > stream->limit;
 	qsb__keeper_take(&stream->rest, &end);
 	/* At its end a run may wait for a reader a little, not for ever. */
 	while (at < end.length && stream->to >= 0 && wait_writable(stream->to)) {
@@ -210,13 +211,28 @@ bool qsb__stream_finish(struct qsb__stream *stream)
 	return lost;
 }
 
+/*
+ * What passes is bounded by the limit as a whole: the last part of it is kept back for the end of the output. A command
+ * that is stopped at its limit has no end worth showing.
+ */
+static void divide_limit(struct qsb__stream *stream)
+{
+	bool stops = stream->supervisor->request->plan->output_action == QSB__OUTPUT_KILL;
+	uint64_t rest = stops ? 0 : stream->limit / 4 < REST_MAX ? stream->limit / 4 : REST_MAX;
+
+	qsb__keeper_init(&stream->rest, rest, true);
+	stream->limit -= rest;
+	stream->keeps_rest = rest > 0;
+}
+
 int qsb__stream_start(struct qsb__stream *stream, struct qsb__supervisor *supervisor, int from, int to)
 {
 	stream->buffer = malloc(QSB__STREAM_BUFFER);
 	if (!stream->buffer)
 		return QSB_E_MEMORY;
 	stream->supervisor = supervisor;
-	qsb__keeper_init(&stream->rest, stream->limit / 2 < REST_MAX ? stream->limit / 2 : REST_MAX, true);
+	if (stream->limit)
+		divide_limit(stream);
 	stream->from = from;
 	stream->to = to;
 	stream->open = true;

@@ -137,9 +137,11 @@ static int find_in_sandbox(pid_t thread, const char *path)
 static bool is_named_by_policy(const struct qsb__sandbox *sandbox, const struct stat *status)
 {
 	for (char **path = sandbox->plan->unix_sockets; path && *path; path++) {
+		/* The plan has the real path: a link on it now was planted to name another socket. */
+		QSB_CLEANUP_FD int place = qsb__openat2(AT_FDCWD, *path, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 		struct stat named;
 
-		if (stat(*path, &named) == 0 && named.st_dev == status->st_dev && named.st_ino == status->st_ino)
+		if (place >= 0 && fstat(place, &named) == 0 && named.st_dev == status->st_dev && named.st_ino == status->st_ino)
 			return true;
 	}
 	return false;

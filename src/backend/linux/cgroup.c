@@ -213,21 +213,31 @@ static bool is_wanted(enum qsb__controller controller, const struct qsb__cgroup_
 	return false;
 }
 
-static void open_one(struct qsb__cgroup *cgroup, enum qsb__controller controller, const char *folder,
+/* Where the group is to be made. False: its name is too long. */
+static bool name_one(struct qsb__cgroup *cgroup, enum qsb__controller controller, const char *folder)
+{
+	size_t size = sizeof(cgroup->path[controller]);
+
+	if (snprintf(cgroup->path[controller], size, "%s/qiming-sandbox-%d", folder, (int)getpid()) < (int)size)
+		return true;
+	cgroup->path[controller][0] = '\0';
+	return false;
+}
+
+static void open_one(struct qsb__cgroup *cgroup, enum qsb__controller controller,
                      const struct qsb__cgroup_limits *limits)
 {
+	const char *folder = cgroup->path[controller];
 	char path[640];
-	size_t length;
 
-	if (snprintf(path, sizeof(path), "%s/qiming-sandbox-%d", folder, (int)getpid()) >= (int)sizeof(cgroup->path[0]))
-		return;
 	/* In v2 the first controller makes the folder for all; an old one of a dead process with our number is reused
 	 * only when it is empty, which rmdir shows. */
-	if (mkdir(path, 0755) != 0 && !(errno == EEXIST && (cgroup->unified || (rmdir(path) == 0 && mkdir(path, 0755) == 0))))
+	if (mkdir(folder, 0755) != 0 &&
+	    !(errno == EEXIST && (cgroup->unified || (rmdir(folder) == 0 && mkdir(folder, 0755) == 0)))) {
+		cgroup->path[controller][0] = '\0';
 		return;
-	length = strlen(path);
-	memcpy(cgroup->path[controller], path, length + 1);
-	snprintf(path + length, sizeof(path) - length, "/cgroup.procs");
+	}
+	snprintf(path, sizeof(path), "%s/cgroup.procs", folder);
 	cgroup->procs_fd[controller] = open(path, O_WRONLY | O_CLOEXEC);
 	if (cgroup->procs_fd[controller] < 0 || !set_limit(cgroup, controller, limits))
 		drop(cgroup, controller);
@@ -317,11 +327,15 @@ void qsb__cgroup_open(struct qsb__cgroup *cgroup, const struct qsb__cgroup_limit
 		if (cgroup->unified ? !has_word(handed, controller_names[i], " \n")
 		                    : !find_v1(controller, folder, sizeof(folder)))
 			continue;
-		open_one(cgroup, controller, folder, limits);
-		any |= cgroup->path[i][0] != '\0';
+		any |= name_one(cgroup, controller, folder);
 	}
-	if (any)
-		start_janitor(cgroup);
+	if (!any)
+		return;
+	/* It knows the names before there is anything to remove: we may be killed at any moment. */
+	start_janitor(cgroup);
+	for (int i = 0; i < QSB__CONTROLLER_COUNT; i++)
+		if (cgroup->path[i][0])
+			open_one(cgroup, (enum qsb__controller)i, limits);
 }
 
 int qsb__cgroup_join(const struct qsb__cgroup *cgroup)

@@ -157,7 +157,8 @@ static int install_filter(const struct qsb__sandbox *sandbox, int *listener, str
 static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, int *fds, int *inner,
                   struct qsb_error *err)
 {
-	struct qsb__mounted mounted = {.tty = sandbox->launch->tty};
+	/* It means the opener's own controlling terminal: harmless only where that cannot be the caller's. */
+	struct qsb__mounted mounted = {.tty = sandbox->launch->tty || sandbox->launch->new_session};
 	int code = tie_to_supervisor(sandbox, err);
 
 	if (code == 0)

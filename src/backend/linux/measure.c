@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -78,6 +79,16 @@ static uint64_t fair_bytes(int proc, const char *pid)
 	return fields(proc, pid, "smaps_rollup", names);
 }
 
+/* Threads count as processes, as for the kernel's limit: the folder of them has two links more than there are. */
+static uint64_t threads(int proc, const char *pid)
+{
+	struct stat status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/task", pid);
+	return fstatat(proc, path, &status, 0) == 0 && status.st_nlink > 2 ? (uint64_t)status.st_nlink - 2 : 1;
+}
+
 static bool walk(int proc, uint64_t (*bytes)(int proc, const char *pid), uint64_t *memory, uint64_t *processes)
 {
 	char buffer[8192] __attribute__((aligned(8)));
@@ -94,7 +105,7 @@ static bool walk(int proc, uint64_t (*bytes)(int proc, const char *pid), uint64_
 			/* pid 1 is ours. */
 			if (entry->name[0] < '1' || entry->name[0] > '9' || strcmp(entry->name, "1") == 0)
 				continue;
-			++*processes;
+			*processes += threads(proc, entry->name);
 			*memory += bytes(proc, entry->name);
 		}
 	return length == 0;

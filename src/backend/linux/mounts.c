@@ -79,7 +79,8 @@ static int close_host_tree(const struct work *work, struct qsb_error *err)
  */
 static int make_scratch(struct work *work, struct qsb_error *err)
 {
-	const char *const options[][2] = {{"mode", "0755"}, {"size", work->mounts->size}, {NULL, NULL}};
+	const char *const options[][2] = {{"mode", "0755"}, {"size", work->mounts->size},
+	                                  {"nr_inodes", work->mounts->inodes}, {NULL, NULL}};
 	struct stat status;
 	int fd = -1;
 	int file;

@@ -42,7 +42,8 @@ struct qsb__mounts {
 	bool empty_root;      /* QSB__STEP_ROOT */
 	bool root_writable;   /* "/" itself is writable: nothing is made read-only as a whole */
 	bool guard_kernel;    /* uid 0: /proc/sys and its kin must be read-only mounts */
-	char size[32];        /* of the scratch file system, for tmpfs */
+	char size[32];        /* of the scratch file system, for tmpfs; "" = no limit */
+	char inodes[32];
 	const char *devices[16];    /* further nodes or folders of /dev that the policy opts in to */
 	size_t device_count;
 };
