@@ -23,6 +23,7 @@ struct qsb__rule {
 	bool hard;                   /* the denial also holds for whatever lies below, whoever allows it */
 	bool builtin_list;           /* gives way to an entry of the caller's that names exactly this path */
 	bool quiet;                  /* when missing: no name rule of its own */
+	bool required;               /* when missing: its name rule counts as the caller's own */
 	bool pin;                    /* only: the folder must keep its name and place */
 	bool by_name;                /* the denial gets a name rule instead of a mount */
 	bool pin_all;                /* the folders between the writable root and this path get pins */
@@ -129,6 +130,9 @@ int qsb__build_name_rule(struct qsb__build *build, const char *folder, const cha
 			 unsigned denies);
 int qsb__build_gap(struct qsb__build *build, const char *what, const char *rule, bool asked);
 int qsb__build_note(struct qsb__build *build, const char *text);
+
+/* hard_links.c: what is held under one name and has others. */
+int qsb__build_hard_links(struct qsb__build *build);
 
 /* explain.c: what the steps leave of a path that is resolved already. */
 void qsb__build_verdict(const struct qsb__plan *plan, bool fold, struct qsb__verdict *out);

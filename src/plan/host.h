@@ -30,6 +30,8 @@ struct qsb__host_ops {
 	 * itself. 0, the value that stopped it, or a negative errno. */
 	int (*list)(void *context, const char *path, int (*each)(void *to, const char *name, enum qsb__file_kind kind),
 		    void *to);
+	/* How many names (hard links) the plain file `path` has; 0 = it is no plain file, or cannot be looked at. */
+	unsigned (*links)(void *context, const char *path);
 	/* The first `size` - 1 bytes of a small text file, NUL-terminated. Bytes read, or a negative errno. */
 	int (*read)(void *context, const char *path, char *out, size_t size);
 };

@@ -91,11 +91,38 @@ static void copy_scalars(struct qsb__build *build)
 	plan->allow_unsandboxed = policy->allow_unsandboxed;
 }
 
+/* Where the sandbox has files of its own, the host's are not there: neither is a workspace among them. */
+static int check_place(struct qsb__build *build)
+{
+	const struct qsb__step *place = NULL;
+
+	for (size_t i = 0; i < build->step_count; i++) {
+		const struct qsb__step *step = &build->steps[i];
+		bool own = step->kind == QSB__STEP_TMPFS || step->kind == QSB__STEP_PROC || step->kind == QSB__STEP_DEV;
+
+		if (own && qsb__path_inside(build->plan->workspace, step->path, build->fold))
+			place = step;
+		else if (step->kind != QSB__STEP_PIN && step->kind != QSB__STEP_LINK &&
+			 qsb__path_inside(build->plan->workspace, step->path, build->fold))
+			place = NULL;
+	}
+	/* Scratch space itself may well be where a command is to work. */
+	if (!place || (place->kind == QSB__STEP_TMPFS && strcmp(place->path, build->plan->workspace) == 0))
+		return 0;
+	return qsb__fail(build->err, QSB_E_INVALID, "workspace",
+			 "the workspace %s lies in %s, where the sandbox has files of its own instead of the host's; choose "
+			 "another folder with --workspace",
+			 build->plan->workspace, place->path);
+}
+
 /* A workspace that the command cannot even read is a mistake, best told before anything runs. */
 static int check_workspace(struct qsb__build *build)
 {
 	struct qsb__verdict verdict;
+	int result = check_place(build);
 
+	if (result)
+		return result;
 	snprintf(verdict.resolved, sizeof(verdict.resolved), "%s", build->plan->workspace);
 	qsb__build_verdict(build->plan, build->fold, &verdict);
 	if (verdict.access & QSB__ACCESS_READ)
@@ -171,7 +198,8 @@ static int build_all(struct qsb__build *build, const struct qsb__request *reques
 	int (*const parts[])(struct qsb__build *) = {
 		qsb__build_network,     qsb__build_rules, qsb__build_special, sort_rules,
 		qsb__build_globs,       sort_rules,       qsb__build_names,   qsb__build_steps,
-		qsb__build_environment, report_gaps,      hand_over,          check_workspace,
+		qsb__build_hard_links,  report_gaps,      qsb__build_environment,
+		hand_over,              check_workspace,
 	};
 	int result = find_folders(build, request);
 

@@ -225,6 +225,19 @@ static int add_glob(struct qsb__build *build, const struct list_of_rules *of, co
 	return 0;
 }
 
+/* A file whose name is the pattern's own text: "[a-z]" does not match it, and who writes that name may mean it. The
+ * other wildcards match themselves. */
+static int add_literal(struct qsb__build *build, struct qsb__rule *rule)
+{
+	char absolute[QSB__PATH_MAX], real[QSB__PATH_MAX];
+	enum qsb__file_kind kind;
+
+	if (!strchr(rule->item->text, '[') || qsb__path_absolute(absolute, rule->item->text, &build->base, NULL) ||
+	    qsb__build_resolve(build, absolute, real, &kind) || kind == QSB__FILE_MISSING)
+		return 0;
+	return qsb__build_add_path(build, rule, absolute);
+}
+
 static int add_entry(struct qsb__build *build, const struct list_of_rules *of, const struct qsb__item *item)
 {
 	struct qsb__rule rule = {.item = item,
@@ -238,8 +251,10 @@ static int add_entry(struct qsb__build *build, const struct list_of_rules *of, c
 
 	if (item->text[0] == '@')
 		return add_token(build, of, item);
-	if (qsb__glob_is_pattern(item->text))
-		return add_glob(build, of, item);
+	if (qsb__glob_is_pattern(item->text)) {
+		result = add_glob(build, of, item);
+		return result ? result : add_literal(build, &rule);
+	}
 	result = qsb__path_absolute(absolute, item->text, &build->base, build->err);
 	return result ? result : qsb__build_add_path(build, &rule, absolute);
 }

@@ -144,6 +144,9 @@ static int add_linux(struct qsb__build *build)
 		result = add_special(build, QSB__STEP_PROC, "/proc", NULL, "only the sandbox's own processes");
 	if (!result)
 		result = add_special(build, QSB__STEP_DEV, "/dev", NULL, "only harmless devices");
+	/* As in other scratch space: see add_scratch. */
+	if (!result && !build->root_empty && qsb__path_inside(build->plan->workspace, "/dev/shm", false))
+		result = allow_reading(build, build->plan->workspace, "built-in: workspace", "the command works there");
 	return result ? result : qsb__build_add_path(build, &kernel, "/sys");
 }
 
@@ -185,6 +188,15 @@ static int hold(struct qsb__build *build, const char *path, const char *reason, 
 	return qsb__build_add_path(build, &rule, path);
 }
 
+/* A policy that would rule the next run, whoever makes it. The project's is not of them: it can only tighten. */
+static int hold_policy(struct qsb__build *build, const char *path, const char *reason)
+{
+	struct qsb__rule rule = own_file(reason, false);
+
+	rule.required = true;
+	return qsb__build_add_path(build, &rule, path);
+}
+
 /* Its path is the kernel's own word and needs no resolving. */
 static int hold_program(struct qsb__build *build)
 {
@@ -207,11 +219,11 @@ static int add_own_files(struct qsb__build *build)
 	else if (!build->host->home || !qsb__path_join(path, build->host->home, ".config"))
 		path[0] = '\0';
 	if (!result && path[0] && qsb__path_join(path, path, "qiming-sandbox"))
-		result = hold(build, path, "the user's policy", false);
+		result = hold_policy(build, path, "the user's policy");
 	if (!result && qsb__path_join(path, build->plan->workspace, ".qiming-sandbox.json"))
 		result = hold(build, path, "the project's policy", build->policy->filesystem.protect_names);
 	if (!result && !build->base.windows)
-		result = hold(build, "/etc/qiming-sandbox", "the managed policy", false);
+		result = hold_policy(build, "/etc/qiming-sandbox", "the managed policy");
 	if (!result && build->host->program)
 		result = hold_program(build);
 	for (int layer = 0; !result && layer < QSB__LAYER_COUNT; layer++)

@@ -174,11 +174,22 @@ static int deny_live(struct qsb__build *build, const struct node *node, const st
 	return qsb__build_name_rule(build, above->anchor, qsb__path_below(node->path, above->anchor), rule, denies);
 }
 
+/*
+ * The place of a policy that does not exist yet: who made one would rule the next run. It is held like an entry of the
+ * caller's own, or nothing runs. Where everything may be written, so may what the user's next shell runs: there it is
+ * told, and not held at the cost of every file that is made.
+ */
+static bool must_be_held(const struct frame *above, const struct qsb__rule *rule)
+{
+	return rule->required && strcmp(above->anchor, "/") != 0;
+}
+
 /* A denied name that is not there, or is a link, which is no file to mount over: the rule goes by name. */
 static int deny_by_name(struct qsb__build *build, const struct node *node, const struct frame *above, unsigned denies)
 {
 	const struct qsb__rule *rule = node->deny[0] ? node->deny[0] : node->deny[1] ? node->deny[1] : node->hard;
 	char glob[3 * QSB__PATH_MAX], what[QSB__PATH_MAX + 100];
+	int result;
 
 	if (!rule || !(above->access & QSB__ACCESS_WRITE) || above->scratch || node->quiet)
 		return 0;
@@ -188,11 +199,14 @@ static int deny_by_name(struct qsb__build *build, const struct node *node, const
 		 node->file == QSB__FILE_LINK ? "%s is a link, which could be replaced by a file"
 					      : "%s does not exist, and could be made",
 		 node->path);
-	if (!rule->item)
+	if (!rule->item && !must_be_held(above, rule))
 		count_missing(build, rule);
 	else if (qsb__build_gap(build, what, qsb__build_rule_text(build, rule), true))
 		return QSB_E_MEMORY;
-	return qsb__build_name_rule(build, above->anchor, glob, rule, denies);
+	result = qsb__build_name_rule(build, above->anchor, glob, rule, denies);
+	if (!result && must_be_held(above, rule))
+		build->name_rules[build->name_rule_count - 1].asked = true;
+	return result;
 }
 
 static int allow_missing(struct qsb__build *build, const struct node *node)
@@ -304,6 +318,12 @@ static bool asks_for_host(const struct node *node)
 	       ((node->allow[0] && node->allow[0]->item) || (node->allow[1] && node->allow[1]->item));
 }
 
+/* The one writable place in /dev is scratch space like any other: a workspace in it is brought back. */
+static bool is_shared_memory(const struct qsb__build *build, const char *path)
+{
+	return build->host->os == QSB__OS_LINUX && qsb__path_inside(path, "/dev/shm", false);
+}
+
 static int place(struct qsb__build *build, struct node *node, const struct frame *above, struct frame *here)
 {
 	unsigned before = above->scratch ? 0 : above->access;
@@ -313,7 +333,7 @@ static int place(struct qsb__build *build, struct node *node, const struct frame
 	here->path = node->path;
 	if (node->hard && add_held(build, node))
 		return QSB_E_MEMORY;
-	if (above->closed)
+	if (above->closed && !is_shared_memory(build, node->path))
 		return 0;
 	if (node->special && !asks_for_host(node))
 		return place_special(build, node, above, here);
@@ -328,14 +348,17 @@ static int place(struct qsb__build *build, struct node *node, const struct frame
 			return allow_missing(build, node);
 		return deny_by_name(build, node, above, above->access & ~access);
 	}
-	here->scratch = false;
+	here->scratch = here->closed = false;
 	if (access != before) {
 		const struct qsb__rule *rule = cause(node, before, access);
 
 		if (rule->by_name && !(access & ~before))
 			return deny_live(build, node, above, before & ~access, rule);
 		here->anchor = node->path;
-		return add_step(build, step_for(access, node), node, rule);
+		if (add_step(build, step_for(access, node), node, rule))
+			return QSB_E_MEMORY;
+		build->steps[build->step_count - 1].denies = before & ~access;
+		return 0;
 	}
 	/* Allowed in so many words where a built-in name rule says no: the step is what tells them apart. */
 	if (access && node->allow[1] && node->allow[1]->item && !node->deny[1] && node->overruled)

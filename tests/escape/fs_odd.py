@@ -101,7 +101,7 @@ def link_to_secret(case):
     key = case.write(os.path.join(case.home, '.ssh/key'), 'the secret itself\n')
     os.link(key, os.path.join(case.work, 'innocent'))
     case.control('the secret' in case.plain(['cat', 'innocent']).out, 'not readable outside')
-    noticed(case, ['cat', 'innocent'], lambda result: 'the secret' not in result['stdout'])
+    noticed(case, ['cat', 'innocent'], lambda result: 'the secret' not in result['stdout'], key)
 
 
 @row('A-fs-8', 'a hard link in the workspace to a protected file of the workspace is refused or reported')
@@ -114,7 +114,7 @@ def link_to_hook(case):
     def kept(_):
         with open(hook, encoding='ascii') as file:
             return file.read() == 'as it was\n'
-    noticed(case, ['sh', '-c', 'echo planted >innocent'], kept)
+    noticed(case, ['sh', '-c', 'echo planted >innocent'], kept, hook)
 
 
 @row('A-fs-8', 'a hard link in the workspace to a shell start-up file of the home is refused or reported')
@@ -127,16 +127,20 @@ def link_to_profile(case):
     def kept(_):
         with open(profile, encoding='ascii') as file:
             return file.read() == 'as it was\n'
-    noticed(case, ['sh', '-c', 'echo planted >innocent'], kept)
+    noticed(case, ['sh', '-c', 'echo planted >innocent'], kept, profile)
 
 
-def noticed(case, argv, holds):
+def noticed(case, argv, holds, file):
+    """Refused, or reported: that the file has other names; which ones, nothing cheap finds out."""
     result = case.result(argv)
     if holds(result):
         return
-    text = json.dumps(result['sandbox']) + json.dumps(result['denials'])
-    case.check('link' in text and 'innocent' in text, 'the link was followed, and the result does not speak of it: ' + text,
-               result['outcome'])
+    told = [gap['what'] for gap in result['sandbox'].get('notEnforced', ()) if 'hard link' in gap['what']]
+    case.check(any(os.path.realpath(file) in what for what in told),
+               f'the link was followed, and the result does not speak of it: {told}', result['outcome'])
+    os.unlink(os.path.join(case.work, 'innocent'))
+    told = [gap['what'] for gap in case.result(['true'])['sandbox'].get('notEnforced', ()) if 'hard link' in gap['what']]
+    case.check(not told, f'told though there is no other name: {told}')
 
 
 # -- A-fs-11 ---------------------------------------------------------------------------------------------------------
@@ -183,6 +187,18 @@ def odd_denied(case):
                 case.check(inside.err.strip(), f'{name!r}: an error says why', inside)
         outside = case.plain(['sh', '-c', 'cd "$0" && grep -r "" .', folder])
         case.control('the secret' in outside.out, f'{name!r} is not readable outside')
+
+
+@row('A-fs-11', 'a denied path that reads as a pattern is denied as it stands, and so is what it matches')
+def wildcard_denied(case):
+    for name in ('[a-z]', 'page[id].js', '*', 'what?', '[ab]*'):
+        folder = os.path.join(case.work, 'wild')
+        for file in (name, 'a', 'pagei.js', 'abc'):
+            case.write(os.path.join(folder, file), 'the secret itself\n')
+        case.control('the secret' in case.plain(['cat', os.path.join(folder, name)]).out, 'not readable outside')
+        inside = case.inside(['cat', os.path.join(folder, name)], ['--deny-read', os.path.join(folder, name)])
+        case.check(inside.code == 1 and 'the secret' not in inside.out, f'{name} was read', inside)
+        shutil.rmtree(folder)
 
 
 @row('A-fs-11', 'paths of 4,096 bytes and more are denied, or refused with a clear error')

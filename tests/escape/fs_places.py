@@ -143,10 +143,10 @@ def in_scratch(case):
 def impossible(case):
     case.write('file', '')
     marker = os.path.join(case.work, 'marker')
-    for name in ('missing', 'file', 'file/below'):
+    for name in ('missing', 'file', 'file/below', '/proc/self', '/dev'):
         inside = run_in(case, os.path.join(case.work, name), ['sh', '-c', f'echo x >{marker}'], cwd=case.work)
         case.same(inside.code, 125, name, inside)
-        case.check(name in inside.err, 'the error names the path', inside)
+        case.check(name.split('/self')[0] in inside.err, 'the error names the path', inside)
         case.check(not os.path.exists(marker), 'nothing may run')
     case.check(not os.path.exists(os.path.join(case.work, 'missing')), 'nothing was made')
 

@@ -11,6 +11,7 @@ struct entry {
 	char *path;
 	char *text; /* of a file, or a link's target */
 	enum qsb__file_kind kind;
+	unsigned links; /* names of a plain file */
 };
 
 struct tree {
@@ -129,8 +130,17 @@ static int made_read(void *context, const char *path, char *out, size_t size)
 	return (int)strlen(out);
 }
 
+static unsigned made_links(void *context, const char *path)
+{
+	struct tree *tree = context;
+	const struct entry *entry = find(tree, path);
+
+	tree->questions++;
+	return entry && entry->kind == QSB__FILE_PLAIN ? entry->links : 0;
+}
+
 static const struct qsb__host_ops ops = {
-	.kind = made_kind, .resolve = made_resolve, .list = made_list, .read = made_read};
+	.kind = made_kind, .resolve = made_resolve, .list = made_list, .links = made_links, .read = made_read};
 
 static void add(struct tree *tree, const char *path, size_t length, enum qsb__file_kind kind, const char *text)
 {
@@ -141,13 +151,14 @@ static void add(struct tree *tree, const char *path, size_t length, enum qsb__fi
 			abort();
 	}
 	tree->entries[tree->count++] =
-		(struct entry){.path = strndup(path, length), .kind = kind, .text = strdup(text ? text : "")};
+		(struct entry){.path = strndup(path, length), .kind = kind, .text = strdup(text ? text : ""), .links = 1};
 }
 
 static void add_entry(struct tree *tree, const char *path, const json_t *value)
 {
 	const char *link = json_string_value(json_object_get(value, "link"));
 	json_int_t count = json_integer_value(json_object_get(value, "count"));
+	json_int_t names = json_integer_value(json_object_get(value, "names"));
 	size_t length = strlen(path);
 	char numbered[QSB__PATH_MAX];
 
@@ -158,6 +169,9 @@ static void add_entry(struct tree *tree, const char *path, const json_t *value)
 			snprintf(numbered, sizeof(numbered), "%.*s%05d%s", (int)(mark - path), path, (int)i, mark + 2);
 			add(tree, numbered, strlen(numbered), QSB__FILE_PLAIN, NULL);
 		}
+	} else if (names) {
+		add(tree, path, length, QSB__FILE_PLAIN, NULL);
+		tree->entries[tree->count - 1].links = (unsigned)names;
 	} else if (link) {
 		add(tree, path, length, QSB__FILE_LINK, link);
 	} else if (json_is_object(value)) {
@@ -224,7 +238,8 @@ bool made_host_init(struct qsb__host *host, const json_t *json)
 		return false;
 	}
 	tree->fold = json_is_true(json_object_get(json, "caseInsensitive"));
-	json_object_foreach(entries, path, value) add_entry(tree, path, value);
+	json_object_foreach(entries, path, value)
+		add_entry(tree, path, value);
 	complete(tree);
 	tree->environment = read_environment(json_object_get(json, "environment"));
 	*host = (struct qsb__host){

@@ -93,6 +93,18 @@ static void test_kinds(const struct qsb__host *host)
 		close(fd);
 }
 
+static void test_names(const struct qsb__host *host)
+{
+	tap_is_number(host->ops->links(host->context, in("a/b/f")), 1, "a file has one name");
+	if (link(in("a/b/f"), in("second")) == 0) {
+		tap_is_number(host->ops->links(host->context, in("a/b/f")), 2, "or two");
+		unlink(in("second"));
+	}
+	tap_is_number(host->ops->links(host->context, in("a")), 0, "a folder's are not counted");
+	tap_is_number(host->ops->links(host->context, in("abs")), 0, "nor those of a link");
+	tap_is_number(host->ops->links(host->context, in("none")), 0, "nor of nothing");
+}
+
 struct seen {
 	unsigned count, folders, links;
 };
@@ -178,6 +190,7 @@ int main(void)
 		test_facts(&host);
 		test_resolve(&host);
 		test_kinds(&host);
+		test_names(&host);
 		test_list_and_read(&host);
 		qsb__host_clear(&host);
 	}

@@ -60,6 +60,16 @@ static enum qsb__file_kind host_kind(void *context, const char *path)
 	return fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) ? QSB__FILE_MISSING : kind_of_mode(status.st_mode);
 }
 
+static unsigned host_links(void *context, const char *path)
+{
+	int folder = start_of(context, &path);
+	struct stat status;
+
+	if (fstatat(folder, path, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
+		return 0;
+	return (unsigned)status.st_nlink;
+}
+
 /* One step of a resolution: `rest` is what is still to be walked, `out` what is settled. */
 struct walk {
 	char *out;
@@ -214,6 +224,7 @@ static const struct qsb__host_ops ops = {
 	.kind = host_kind,
 	.resolve = host_resolve,
 	.list = host_list,
+	.links = host_links,
 	.read = host_read,
 };
 
