@@ -1,4 +1,4 @@
-/* JSON as this project writes and shows it. What strangers wrote is read by json_tree.h. */
+/* Strict JSON from strangers: small, shallow, UTF-8, no duplicate key, no comment, nothing behind it. */
 #ifndef QSB_CORE_JSON_H
 #define QSB_CORE_JSON_H
 
@@ -6,6 +6,12 @@
 
 #include <jansson.h>
 #include <qiming/sandbox.h>
+
+enum { QSB__JSON_MAX = 1 << 20, QSB__JSON_DEPTH_MAX = 32 };
+
+/* Parses `length` bytes. `source` names the text in messages. The caller owns *out. A failure's `where` is the JSON
+ * pointer of the place, and the message has it too. */
+int qsb__json_parse(json_t **out, const char *text, size_t length, const char *source, struct qsb_error *err);
 
 /* Appends one segment to a JSON pointer in `buffer`, escaped as RFC 6901 says; control characters become '?', since
  * the pointer is printed. What does not fit is cut. */

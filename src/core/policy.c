@@ -84,35 +84,24 @@ int qsb__list_reserve(struct qsb__list *list, size_t count)
 	return 0;
 }
 
-int qsb__list_push(struct qsb__list *list, const struct qsb__item *item)
-{
-	if (list->count == list->room && qsb__list_reserve(list, list->room ? list->room * 2 : 4))
-		return QSB_E_MEMORY;
-	list->items[list->count++] = *item;
-	return 0;
-}
-
 int qsb__list_add(struct qsb__list *list, const char *text, enum qsb__layer layer, unsigned index)
 {
-	struct qsb__item item = {.text = strdup(text), .layer = layer, .index = index};
-	int code = item.text ? qsb__list_push(list, &item) : QSB_E_MEMORY;
+	char *copy = strdup(text);
 
-	if (code)
-		free(item.text);
-	return code;
-}
-
-void qsb__item_clear(struct qsb__item *item)
-{
-	if (!item->borrowed)
-		free(item->text);
-	item->text = NULL;
+	if (!copy)
+		return QSB_E_MEMORY;
+	if (list->count == list->room && qsb__list_reserve(list, list->room ? list->room * 2 : 4)) {
+		free(copy);
+		return QSB_E_MEMORY;
+	}
+	list->items[list->count++] = (struct qsb__item){.text = copy, .layer = layer, .index = index};
+	return 0;
 }
 
 void qsb__list_clear(struct qsb__list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		qsb__item_clear(&list->items[i]);
+		free(list->items[i].text);
 	free(list->items);
 	*list = (struct qsb__list){0};
 }
@@ -128,13 +117,6 @@ static void clear_values(struct qsb_policy *policy)
 	qsb__list_clear(&policy->notes);
 	for (size_t i = 0; i < QSB__LAYER_COUNT; i++)
 		free(policy->source[i]);
-	while (policy->texts) {
-		struct qsb__text *text = policy->texts;
-
-		policy->texts = text->next;
-		free(text->bytes);
-		free(text);
-	}
 }
 
 void qsb__patch_clear(struct qsb__patch *patch)

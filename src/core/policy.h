@@ -29,13 +29,6 @@ struct qsb__item {
 	char *text;
 	enum qsb__layer layer;
 	unsigned index;
-	bool borrowed; /* the text lies in the policy's `texts`: not to be freed by itself */
-};
-
-/* A policy file as it was read, in which the entries of its lists lie: 10,000 of them need no 10,000 copies. */
-struct qsb__text {
-	struct qsb__text *next;
-	char *bytes;
 };
 
 struct qsb__list {
@@ -97,7 +90,6 @@ struct qsb_policy {
 
 	enum qsb__layer origin[QSB__ROWS_MAX]; /* by row number: the strongest layer that named the key */
 	char *source[QSB__LAYER_COUNT];        /* the file of the layer, NULL = none */
-	struct qsb__text *texts;               /* of all layers */
 	struct qsb__list notes;                /* what a layer asked for and did not get, one sentence each */
 };
 

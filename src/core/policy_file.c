@@ -8,7 +8,7 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
-#include "core/json_tree.h"
+#include "core/json.h"
 #include "core/policy_load.h"
 
 static int refuse_kind(const struct stat *info, const char *name, struct qsb_error *err)

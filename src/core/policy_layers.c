@@ -33,17 +33,14 @@ static size_t extends_index(void)
 	return qsb__row_index(qsb__row_by_pointer("/extends"));
 }
 
-/* Takes `text`. */
-static int parse_layer(struct layers *layers, enum qsb__layer layer, const char *name, char *text, size_t length,
+static int parse_layer(struct layers *layers, enum qsb__layer layer, const char *name, const char *text, size_t length,
 		       struct qsb_error *err)
 {
 	struct qsb__patch *patch = &layers->patches[layer];
 
 	layers->files[layer] = strdup(name);
-	if (!layers->files[layer]) {
-		free(text);
+	if (!layers->files[layer])
 		return qsb__fail_memory(err, "policy");
-	}
 	patch->layer = layer;
 	patch->source = layers->files[layer];
 	return qsb__patch_parse(patch, text, length, err);
@@ -52,8 +49,8 @@ static int parse_layer(struct layers *layers, enum qsb__layer layer, const char 
 /* A file that need not be there. */
 static int read_layer(struct layers *layers, enum qsb__layer layer, const char *path, struct qsb_error *err)
 {
+	QSB_CLEANUP_FREE char *text = NULL;
 	struct qsb_error fault;
-	char *text = NULL;
 	size_t length;
 	int code = layer == QSB__LAYER_MANAGED   ? qsb__policy_read_managed(path, &text, &length, &fault)
 		   : layer == QSB__LAYER_PROJECT ? qsb__policy_read_project(path, &text, &length, &fault)
@@ -71,7 +68,8 @@ static int read_layer(struct layers *layers, enum qsb__layer layer, const char *
 
 static int read_fd(struct layers *layers, struct qsb_error *err)
 {
-	char name[32], *text = NULL;
+	QSB_CLEANUP_FREE char *text = NULL;
+	char name[32];
 	size_t length;
 	int code;
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/json_tree.h"
 #include "core/policy_load.h"
 #include "core/policy_patch.h"
 
@@ -20,7 +19,7 @@ static void drop_repeated(struct qsb__list *more, const struct qsb__list *list)
 		for (size_t j = 0; j < list->count && j < MOST_COMPARED; j++)
 			repeated = repeated || strcmp(list->items[j].text, more->items[i].text) == 0;
 		if (repeated)
-			qsb__item_clear(&more->items[i]);
+			free(more->items[i].text);
 		else
 			more->items[kept++] = more->items[i];
 	}
@@ -55,7 +54,7 @@ static int set_variable(struct qsb__list *list, const struct qsb__item *item)
 
 			if (!copy)
 				return QSB_E_MEMORY;
-			qsb__item_clear(&list->items[i]);
+			free(list->items[i].text);
 			list->items[i] = (struct qsb__item){.text = copy, .layer = item->layer, .index = item->index};
 			return 0;
 		}
@@ -98,20 +97,8 @@ static int merge_row(struct qsb_policy *policy, const struct qsb__row *row, stru
 	return 0;
 }
 
-/* The text goes where the entries go that lie in it, before any of them does. */
-static void move_texts(struct qsb_policy *policy, struct qsb__patch *patch)
-{
-	struct qsb__text **end = &policy->texts;
-
-	while (*end)
-		end = &(*end)->next;
-	*end = patch->values.texts;
-	patch->values.texts = NULL;
-}
-
 int qsb__patch_merge(struct qsb_policy *policy, struct qsb__patch *patch, struct qsb_error *err)
 {
-	move_texts(policy, patch);
 	for (size_t i = 0; i < qsb__row_count; i++)
 		if (patch->named[i] && merge_row(policy, &qsb__rows[i], patch))
 			return qsb__fail_memory(err, "policy");
@@ -170,16 +157,8 @@ int qsb__policy_merge_json(struct qsb_policy *policy, enum qsb__layer layer, con
 {
 	static const struct qsb__places nowhere = {0};
 	struct qsb__patch patch = {.layer = layer, .source = source};
-	char *copy = length <= QSB__JSON_MAX ? malloc(length + 1) : NULL;
-	int code;
+	int code = qsb__patch_parse(&patch, text, length, err);
 
-	if (length > QSB__JSON_MAX)
-		return qsb__fail(err, QSB_E_RANGE, "/", "%s is larger than 1 MiB, the most a policy may have", source);
-	if (!copy)
-		return qsb__fail_memory(err, "policy");
-	memcpy(copy, text, length);
-	copy[length] = '\0';
-	code = qsb__patch_parse(&patch, copy, length, err);
 	if (!code && (layer == QSB__LAYER_PROJECT || layer == QSB__LAYER_MANAGED))
 		code = qsb__patch_tighten(policy, &patch, &nowhere, err);
 	else if (!code)

@@ -6,7 +6,6 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/json_tree.h"
 #include "core/policy_patch.h"
 #include "core/suggest.h"
 
@@ -15,7 +14,6 @@ enum { POINTER_MAX = 320, SHOWN_MAX = 80 };
 /* Where the parser stands. */
 struct cursor {
 	struct qsb__patch *patch;
-	const struct qsb__json_tree *tree;
 	char pointer[POINTER_MAX];
 	struct qsb_error *err;
 };
@@ -27,31 +25,31 @@ static struct qsb__place place_of(const struct cursor *cursor)
 }
 
 /* What stands there, for a message: the value itself where it is short, else its kind. */
-static void show_value(const struct qsb__json_node *value, char out[SHOWN_MAX])
+static void show_value(const json_t *value, char out[SHOWN_MAX])
 {
 	static const char *const kinds[] = {
-		[QSB__JSON_NULL] = "null",    [QSB__JSON_FALSE] = "false",      [QSB__JSON_TRUE] = "true",
-		[QSB__JSON_ARRAY] = "a list", [QSB__JSON_OBJECT] = "an object",
+		[JSON_NULL] = "null",    [JSON_FALSE] = "false",      [JSON_TRUE] = "true",
+		[JSON_ARRAY] = "a list", [JSON_OBJECT] = "an object",
 	};
 	char text[SHOWN_MAX - 2];
 
-	switch (value->kind) {
-	case QSB__JSON_STRING:
-		qsb__json_printable(text, sizeof(text), value->is.text, strlen(value->is.text));
+	switch (json_typeof(value)) {
+	case JSON_STRING:
+		qsb__json_printable(text, sizeof(text), json_string_value(value), json_string_length(value));
 		snprintf(out, SHOWN_MAX, "\"%s\"", text);
 		return;
-	case QSB__JSON_INTEGER:
-		snprintf(out, SHOWN_MAX, "%lld", (long long)value->is.integer);
+	case JSON_INTEGER:
+		snprintf(out, SHOWN_MAX, "%lld", (long long)json_integer_value(value));
 		return;
-	case QSB__JSON_REAL:
-		snprintf(out, SHOWN_MAX, "%.10g", value->is.real);
+	case JSON_REAL:
+		snprintf(out, SHOWN_MAX, "%.10g", json_real_value(value));
 		return;
 	default:
-		snprintf(out, SHOWN_MAX, "%s", kinds[value->kind]);
+		snprintf(out, SHOWN_MAX, "%s", kinds[json_typeof(value)]);
 	}
 }
 
-static int refuse(struct cursor *cursor, const struct qsb__row *row, int code, const struct qsb__json_node *value)
+static int refuse(struct cursor *cursor, const struct qsb__row *row, int code, const json_t *value)
 {
 	struct qsb__place place = place_of(cursor);
 	char shown[SHOWN_MAX];
@@ -60,44 +58,42 @@ static int refuse(struct cursor *cursor, const struct qsb__row *row, int code, c
 	return qsb__value_refuse(row, code, shown, &place, cursor->err);
 }
 
-static int parse_number(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
-			uint64_t *out)
+static int parse_number(struct cursor *cursor, const struct qsb__row *row, const json_t *value, uint64_t *out)
 {
 	bool thousandths = row->type == QSB__ROW_SECONDS || row->type == QSB__ROW_CPUS;
-	bool fraction = value->kind == QSB__JSON_REAL;
-	double real = (fraction ? value->is.real : (double)value->is.integer) * (thousandths ? 1000 : 1);
+	double real = json_number_value(value) * (thousandths ? 1000 : 1);
 
-	if (fraction && !thousandths)
+	if (json_is_real(value) && !thousandths)
 		return refuse(cursor, row, QSB_E_INVALID, value);
 	/* Compared as reals first: what is out of range must not be cast. */
 	if (!(real >= (double)row->min && real <= (double)row->max))
 		return refuse(cursor, row, QSB_E_RANGE, value);
-	*out = fraction ? (uint64_t)(real + 0.5) : (uint64_t)value->is.integer * (thousandths ? 1000U : 1U);
+	*out = json_is_real(value) ? (uint64_t)(real + 0.5)
+				   : (uint64_t)json_integer_value(value) * (thousandths ? 1000U : 1U);
 	return *out >= row->min && *out <= row->max ? 0 : refuse(cursor, row, QSB_E_RANGE, value);
 }
 
-static int parse_text(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
-		      uint64_t *out)
+static int parse_text(struct cursor *cursor, const struct qsb__row *row, const json_t *value, uint64_t *out)
 {
 	struct qsb__place place = place_of(cursor);
+	const char *text = json_string_value(value);
 
 	/* A count has one form in JSON. */
-	if (row->type == QSB__ROW_COUNT && !(row->none_allowed && strcmp(value->is.text, "none") == 0))
+	if (row->type == QSB__ROW_COUNT && !(row->none_allowed && strcmp(text, "none") == 0))
 		return refuse(cursor, row, QSB_E_INVALID, value);
-	return qsb__value_parse(row, value->is.text, &place, out, cursor->err);
+	return qsb__value_parse(row, text, &place, out, cursor->err);
 }
 
-static int parse_scalar(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value)
+static int parse_scalar(struct cursor *cursor, const struct qsb__row *row, const json_t *value)
 {
-	uint64_t number = value->kind == QSB__JSON_TRUE;
-	bool boolean = value->kind == QSB__JSON_TRUE || value->kind == QSB__JSON_FALSE;
-	int code = 0;
+	uint64_t number = json_is_true(value);
+	int code;
 
 	if (row->type == QSB__ROW_BOOL)
-		code = boolean ? 0 : refuse(cursor, row, QSB_E_INVALID, value);
-	else if (value->kind == QSB__JSON_STRING)
+		code = json_is_boolean(value) ? 0 : refuse(cursor, row, QSB_E_INVALID, value);
+	else if (json_is_string(value))
 		code = parse_text(cursor, row, value, &number);
-	else if (qsb__row_is_number(row) && (value->kind == QSB__JSON_INTEGER || value->kind == QSB__JSON_REAL))
+	else if (qsb__row_is_number(row) && json_is_number(value))
 		code = parse_number(cursor, row, value, &number);
 	else
 		code = refuse(cursor, row, QSB_E_INVALID, value);
@@ -114,8 +110,7 @@ static int too_many(struct cursor *cursor, const struct qsb__row *row, size_t co
 			       (unsigned long long)row->max, count);
 }
 
-static int refuse_entry(struct cursor *cursor, const struct qsb__place *place, const char *wanted,
-			const struct qsb__json_node *value)
+static int refuse_entry(struct cursor *cursor, const struct qsb__place *place, const char *wanted, const json_t *value)
 {
 	char shown[SHOWN_MAX];
 
@@ -123,25 +118,8 @@ static int refuse_entry(struct cursor *cursor, const struct qsb__place *place, c
 	return qsb__place_fail(cursor->err, QSB_E_INVALID, place, "must be a %s; it is %s", wanted, shown);
 }
 
-/* Its text stays where it was read. */
-static int parse_string(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
-			const struct qsb__place *place)
-{
-	struct qsb__item item = {.layer = cursor->patch->layer, .index = (unsigned)*place->index, .borrowed = true};
-	int code;
-
-	if (value->kind != QSB__JSON_STRING)
-		return refuse_entry(cursor, place, "string", value);
-	code = qsb__entry_check(row, value->is.text, place, cursor->err);
-	if (code)
-		return code;
-	item.text = (char *)(uintptr_t)value->is.text;
-	if (qsb__list_push(qsb__row_list_at(&cursor->patch->values, row), &item))
-		return qsb__fail_memory(cursor->err, place->pointer);
-	return 0;
-}
-
-static int add_copy(struct cursor *cursor, const struct qsb__row *row, const char *text, const struct qsb__place *place)
+static int add_entry(struct cursor *cursor, const struct qsb__row *row, const char *text,
+		     const struct qsb__place *place)
 {
 	struct qsb__list *list = qsb__row_list_at(&cursor->patch->values, row);
 	int code = qsb__entry_check(row, text, place, cursor->err);
@@ -151,68 +129,74 @@ static int add_copy(struct cursor *cursor, const struct qsb__row *row, const cha
 	return code;
 }
 
-static int parse_port(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value,
-		      const struct qsb__place *place)
+static int parse_entry(struct cursor *cursor, const struct qsb__row *row, const json_t *value,
+		       const struct qsb__place *place)
 {
-	char text[SHOWN_MAX];
+	char port[SHOWN_MAX];
 
-	if (value->kind != QSB__JSON_INTEGER)
+	if (row->type != QSB__ROW_PORTS)
+		return json_is_string(value) ? add_entry(cursor, row, json_string_value(value), place)
+					     : refuse_entry(cursor, place, "string", value);
+	if (!json_is_integer(value))
 		return refuse_entry(cursor, place, "port number", value);
-	show_value(value, text);
-	return add_copy(cursor, row, text, place);
+	show_value(value, port);
+	return add_entry(cursor, row, port, place);
 }
 
-static int parse_list(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value)
+static int parse_list(struct cursor *cursor, const struct qsb__row *row, const json_t *value)
 {
 	struct qsb__place place = place_of(cursor);
-	const struct qsb__json_node *nodes = cursor->tree->nodes, *entry = value + 1;
+	size_t count = json_array_size(value);
 	int code = 0;
 
-	if (value->kind != QSB__JSON_ARRAY)
+	if (!json_is_array(value))
 		return refuse(cursor, row, QSB_E_INVALID, value);
-	if (value->is.count > row->max)
-		return too_many(cursor, row, value->is.count);
+	if (count > row->max)
+		return too_many(cursor, row, count);
 	/* With room for what the presets put before them. */
-	if (qsb__list_reserve(qsb__row_list_at(&cursor->patch->values, row), value->is.count + 4))
+	if (qsb__list_reserve(qsb__row_list_at(&cursor->patch->values, row), count + 4))
 		return qsb__fail_memory(cursor->err, place.pointer);
-	for (size_t i = 0; i < value->is.count && !code; i++, entry = nodes + entry->next) {
+	for (size_t i = 0; i < count && !code; i++) {
 		place.index = &i;
-		code = row->type == QSB__ROW_PORTS ? parse_port(cursor, row, entry, &place)
-						   : parse_string(cursor, row, entry, &place);
+		code = parse_entry(cursor, row, json_array_get(value, i), &place);
 	}
 	return code;
 }
 
-static int parse_variable(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value)
+static int parse_variable(struct cursor *cursor, const struct qsb__row *row, const char *name, const json_t *value)
 {
 	struct qsb__place place = place_of(cursor);
 	QSB_CLEANUP_FREE char *text = NULL;
 
-	place.key = value->key;
-	if (value->kind != QSB__JSON_STRING)
+	place.key = name;
+	if (!json_is_string(value))
 		return refuse_entry(cursor, &place, "string", value);
-	if (strchr(value->key, '='))
+	if (strchr(name, '='))
 		return qsb__place_fail(cursor->err, QSB_E_INVALID, &place, "a variable's name has no =");
-	if (asprintf(&text, "%s=%s", value->key, value->is.text) < 0)
+	if (asprintf(&text, "%s=%s", name, json_string_value(value)) < 0)
 		return qsb__fail_memory(cursor->err, place.pointer);
-	return add_copy(cursor, row, text, &place);
+	return add_entry(cursor, row, text, &place);
 }
 
-static int parse_map(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value)
+static int parse_map(struct cursor *cursor, const struct qsb__row *row, json_t *value)
 {
-	const struct qsb__json_node *nodes = cursor->tree->nodes, *entry = value + 1;
+	const char *name;
+	json_t *entry;
 	int code = 0;
 
-	if (value->kind != QSB__JSON_OBJECT)
+	if (!json_is_object(value))
 		return refuse(cursor, row, QSB_E_INVALID, value);
-	if (value->is.count > row->max)
-		return too_many(cursor, row, value->is.count);
-	for (uint32_t i = 0; i < value->is.count && !code; i++, entry = nodes + entry->next)
-		code = parse_variable(cursor, row, entry);
+	if (json_object_size(value) > row->max)
+		return too_many(cursor, row, json_object_size(value));
+	json_object_foreach(value, name, entry) {
+		code = parse_variable(cursor, row, name, entry);
+		if (code)
+			break;
+	}
 	return code;
 }
 
-static int parse_row(struct cursor *cursor, const struct qsb__row *row, const struct qsb__json_node *value)
+static int parse_row(struct cursor *cursor, const struct qsb__row *row, json_t *value)
 {
 	cursor->patch->named[qsb__row_index(row)] = true;
 	cursor->patch->values.origin[qsb__row_index(row)] = cursor->patch->layer;
@@ -276,64 +260,52 @@ static int refuse_key(struct cursor *cursor, size_t group, const char *key)
 	return qsb__place_fail(cursor->err, QSB_E_UNKNOWN, &place, "there is no such key");
 }
 
-static int parse_group(struct cursor *cursor, const struct qsb__json_node *object);
+static int parse_group(struct cursor *cursor, json_t *object);
 
-static int parse_key(struct cursor *cursor, const struct qsb__json_node *value)
+static int parse_key(struct cursor *cursor, const char *key, json_t *value)
 {
 	size_t length = strlen(cursor->pointer);
 	const struct qsb__row *row;
 	int code;
 
-	qsb__json_pointer_add(cursor->pointer, sizeof(cursor->pointer), value->key, strlen(value->key));
+	qsb__json_pointer_add(cursor->pointer, sizeof(cursor->pointer), key, strlen(key));
 	row = qsb__row_by_pointer(cursor->pointer);
 	if (row)
 		code = parse_row(cursor, row, value);
 	else if (is_group(cursor->pointer))
 		code = parse_group(cursor, value);
 	else
-		code = refuse_key(cursor, length, value->key);
+		code = refuse_key(cursor, length, key);
 	cursor->pointer[length] = '\0';
 	return code;
 }
 
 /* Groups are two deep at the most, and only a known group is entered: this ends. */
-static int parse_group(struct cursor *cursor, const struct qsb__json_node *object)
+static int parse_group(struct cursor *cursor, json_t *object)
 {
 	struct qsb__place place = place_of(cursor);
-	const struct qsb__json_node *nodes = cursor->tree->nodes, *value = object + 1;
 	char shown[SHOWN_MAX];
+	const char *key;
+	json_t *value;
 	int code = 0;
 
-	if (object->kind != QSB__JSON_OBJECT) {
+	if (!json_is_object(object)) {
 		show_value(object, shown);
 		return qsb__place_fail(cursor->err, QSB_E_INVALID, &place, "must be an object; it is %s", shown);
 	}
-	for (uint32_t i = 0; i < object->is.count && !code; i++, value = nodes + value->next)
-		code = parse_key(cursor, value);
+	json_object_foreach(object, key, value) {
+		code = parse_key(cursor, key, value);
+		if (code)
+			break;
+	}
 	return code;
 }
 
-static int keep_text(struct qsb__patch *patch, char *text)
+int qsb__patch_parse(struct qsb__patch *patch, const char *text, size_t length, struct qsb_error *err)
 {
-	struct qsb__text *kept = malloc(sizeof(*kept));
+	QSB__CLEANUP_JSON json_t *root = NULL;
+	struct cursor cursor = {.patch = patch, .err = err};
+	int code = qsb__json_parse(&root, text, length, patch->source, err);
 
-	if (!kept) {
-		free(text);
-		return QSB_E_MEMORY;
-	}
-	*kept = (struct qsb__text){.next = patch->values.texts, .bytes = text};
-	patch->values.texts = kept;
-	return 0;
-}
-
-int qsb__patch_parse(struct qsb__patch *patch, char *text, size_t length, struct qsb_error *err)
-{
-	QSB_CLEANUP(qsb__json_tree_clear) struct qsb__json_tree tree = {0};
-	struct cursor cursor = {.patch = patch, .tree = &tree, .err = err};
-	int code;
-
-	if (keep_text(patch, text))
-		return qsb__fail_memory(err, "policy");
-	code = qsb__json_tree_parse(&tree, text, length, patch->source, err);
-	return code ? code : parse_group(&cursor, tree.nodes);
+	return code ? code : parse_group(&cursor, root);
 }

@@ -15,11 +15,10 @@ struct qsb__patch {
 
 void qsb__patch_clear(struct qsb__patch *patch);
 
-/* Reads JSON into a patch (policy_parse.c). `patch` has its layer and source and is otherwise zero. Takes `text`, which
- * has a NUL behind its `length` bytes, also when it fails. */
-int qsb__patch_parse(struct qsb__patch *patch, char *text, size_t length, struct qsb_error *err);
+/* Reads JSON into a patch (policy_parse.c). `patch` has its layer and source and is otherwise zero. */
+int qsb__patch_parse(struct qsb__patch *patch, const char *text, size_t length, struct qsb_error *err);
 
-/* Lays a patch over a policy: it wins (policy_merge.c). Its lists and its text are moved out of it. */
+/* Lays a patch over a policy: it wins (policy_merge.c). Its lists are moved out of it. */
 int qsb__patch_merge(struct qsb_policy *policy, struct qsb__patch *patch, struct qsb_error *err);
 
 /* What `qsb__patch_tighten` needs to know to compare paths; either may be NULL, then fewer of them are comparable. */
@@ -48,12 +47,8 @@ int qsb__map_merge(struct qsb__list *list, const struct qsb__list *more);
 int qsb__note(struct qsb_policy *policy, enum qsb__layer layer, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Makes room for `count` entries altogether, so that adding them does not fail. */
+/* Makes room for `count` entries altogether. */
 int qsb__list_reserve(struct qsb__list *list, size_t count);
-
-/* Adds an entry as it is, with its text. */
-int qsb__list_push(struct qsb__list *list, const struct qsb__item *item);
-void qsb__item_clear(struct qsb__item *item);
 
 /* Storage of a row in a policy. */
 void qsb__row_set(struct qsb_policy *policy, const struct qsb__row *row, uint64_t value);
