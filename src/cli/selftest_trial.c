@@ -108,8 +108,7 @@ static void read_result(struct qsb__trial *out, const char *text, size_t length)
 		snprintf(out->failed, sizeof(out->failed), "%s", string_of(json_object_get(json, "error"), "message"));
 	out->status = (int)json_integer_value(json_object_get(json, "exitCode"));
 	copy_line(out->said, sizeof(out->said), string_of(json, "stdout"));
-	json_array_foreach(json_object_get(json, "denials"), i, denial)
-	{
+	json_array_foreach(json_object_get(json, "denials"), i, denial) {
 		if (strcmp(string_of(denial, "kind"), "limit") != 0)
 			continue;
 		out->limited = true;

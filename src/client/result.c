@@ -82,7 +82,8 @@ static int read_pairs(const struct qsb_pair **out, size_t *count, json_t *object
 
 	if (!pairs)
 		return -1;
-	json_object_foreach(object, key, value) pairs[(*count)++] = (struct qsb_pair){key, pair_text(value)};
+	json_object_foreach(object, key, value)
+		pairs[(*count)++] = (struct qsb_pair){key, pair_text(value)};
 	*out = pairs;
 	return 0;
 }

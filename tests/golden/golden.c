@@ -33,8 +33,7 @@ static int add_layers(struct qsb_policy *policy, const json_t *json, struct qsb_
 		if (result)
 			return result;
 	}
-	json_array_foreach(json_object_get(json, "options"), i, option)
-	{
+	json_array_foreach(json_object_get(json, "options"), i, option) {
 		const char *name = json_string_value(json_array_get(option, 0));
 		const char *value = json_string_value(json_array_get(option, 1));
 		int result = qsb__policy_set_text(policy, qsb__row_by_option(name), value, QSB__LAYER_OPTION, err);
@@ -60,8 +59,7 @@ static void print_verdicts(const json_t *json, const struct qsb__plan *plan, con
 	const json_t *path;
 	size_t i;
 
-	json_array_foreach(json_object_get(json, "explain"), i, path)
-	{
+	json_array_foreach(json_object_get(json, "explain"), i, path) {
 		struct qsb__verdict verdict;
 		struct qsb_error err = {0};
 

@@ -47,8 +47,10 @@ static void schema(void)
 	tap_is_text(json_string_value(json_object_get(root, "$schema")), "https://json-schema.org/draft/2020-12/schema",
 		    "the schema names its draft");
 	tap_ok(json_is_false(json_object_get(root, "additionalProperties")), "no other key is allowed");
-	json_object_foreach(properties, key, group) if (json_object_get(group, "properties")) tap_ok(
-		json_is_false(json_object_get(group, "additionalProperties")), "no other key is allowed in %s", key);
+	json_object_foreach(properties, key, group)
+		if (json_object_get(group, "properties"))
+			tap_ok(json_is_false(json_object_get(group, "additionalProperties")),
+			       "no other key is allowed in %s", key);
 	for (size_t i = 0; i < qsb__row_count; i++) {
 		const struct qsb__row *row = &qsb__rows[i];
 		json_t *entry = at(properties, row->pointer, "properties");
