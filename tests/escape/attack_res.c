@@ -61,6 +61,21 @@ static int forks(int argc, char **argv)
 	return attack_verdict("fork", error ? -1 : 0);
 }
 
+/* bomb: every process forks for ever. Should the sandbox not hold it, 2,000 processes and 10 seconds are the end. */
+static int bomb(int argc, char **argv)
+{
+	struct rlimit limit;
+
+	getrlimit(RLIMIT_NPROC, &limit);
+	limit.rlim_cur = limit.rlim_max = limit.rlim_max < 2000 ? limit.rlim_max : 2000;
+	if (setrlimit(RLIMIT_NPROC, &limit) < 0)
+		return attack_broken("setrlimit");
+	for (;;) {
+		if (fork() == 0)
+			alarm(10);
+	}
+}
+
 /* forks-deep COUNT: a chain in which each process starts the next, each in a session of its own. */
 static int forks_deep(int argc, char **argv)
 {
@@ -375,8 +390,17 @@ static int realtime(int argc, char **argv)
 }
 
 const struct attack attacks_res[] = {
-	{"forks", forks},   {"forks-deep", forks_deep}, {"threads", threads},
-	{"memory", memory}, {"sysv-keep", sysv_keep},   {"descriptors", descriptors},
-	{"fill", fill},     {"files", files},           {"processors", processors},
-	{"burn", burn},     {"realtime", realtime},     {NULL, NULL},
+	{"forks", forks},
+	{"forks-deep", forks_deep},
+	{"bomb", bomb},
+	{"threads", threads},
+	{"memory", memory},
+	{"sysv-keep", sysv_keep},
+	{"descriptors", descriptors},
+	{"fill", fill},
+	{"files", files},
+	{"processors", processors},
+	{"burn", burn},
+	{"realtime", realtime},
+	{NULL, NULL},
 };
