@@ -82,10 +82,15 @@ struct walk {
 /* The length of the string that begins at `text`, with its quotes. */
 static size_t string_length(const char *text, size_t length)
 {
-	for (size_t at = 1; at < length; at++) {
-		if (text[at] == '"')
-			return at + 1;
-		at += text[at] == '\\';
+	const char *end = text + length, *quote = text;
+
+	while ((quote = memchr(quote + 1, '"', (size_t)(end - quote - 1)))) {
+		size_t escapes = 0;
+
+		while (quote[-1 - (ptrdiff_t)escapes] == '\\')
+			escapes++;
+		if (escapes % 2 == 0)
+			return (size_t)(quote + 1 - text);
 	}
 	return length;
 }
