@@ -15,21 +15,21 @@ struct qsb__sandbox; /* one prepared or running sandbox: opaque, each back end h
 
 /* How the command gets its streams and its identity; filled in by the supervisor. */
 struct qsb__launch {
-	char *const *argv;         /* NULL-terminated; argv[0] is looked up in PATH as execvp does */
-	int stdio[3];              /* descriptors that become 0, 1 and 2; owned by the supervisor */
-	const int *pass_fds;       /* further descriptors that the command keeps, under their own numbers */
+	char *const *argv;   /* NULL-terminated; argv[0] is looked up in PATH as execvp does */
+	int stdio[3];        /* descriptors that become 0, 1 and 2; owned by the supervisor */
+	const int *pass_fds; /* further descriptors that the command keeps, under their own numbers */
 	size_t pass_count;
-	bool foreground;           /* a process group of its own, in the foreground of the terminal at stdio[0] */
-	bool new_session;          /* cut off from the caller's controlling terminal */
-	bool tty;                  /* a pseudo-terminal made inside becomes 0, 1 and 2; `stdio` is not used */
+	bool foreground;  /* a process group of its own, in the foreground of the terminal at stdio[0] */
+	bool new_session; /* cut off from the caller's controlling terminal */
+	bool tty;         /* a pseudo-terminal made inside becomes 0, 1 and 2; `stdio` is not used */
 	unsigned short rows, columns;
 };
 
 enum qsb__end {
-	QSB__END_EXITED,     /* wait status is valid */
-	QSB__END_NOT_FOUND,  /* the command could not be executed: os_error says why */
-	QSB__END_FAILED,     /* the sandbox could not be set up: error says why; the command never ran */
-	QSB__END_LOST        /* the sandbox died without an answer (killed) */
+	QSB__END_EXITED,    /* wait status is valid */
+	QSB__END_NOT_FOUND, /* the command could not be executed: os_error says why */
+	QSB__END_FAILED,    /* the sandbox could not be set up: error says why; the command never ran */
+	QSB__END_LOST       /* the sandbox died without an answer (killed) */
 };
 
 /* What became of the command. */
@@ -45,10 +45,10 @@ enum { QSB__STATUS_STOPPED = 2 };
 
 /* One fact of a back end on this host, for doctor. */
 struct qsb__probe_row {
-	const char *name;     /* "user namespaces" */
-	bool ok, needed;      /* not ok and needed: the back end cannot be used */
-	char detail[200];     /* what was found */
-	char fix[200];        /* the smallest change that would help, "" = none */
+	const char *name; /* "user namespaces" */
+	bool ok, needed;  /* not ok and needed: the back end cannot be used */
+	char detail[200]; /* what was found */
+	char fix[200];    /* the smallest change that would help, "" = none */
 };
 
 struct qsb__probe {

@@ -1,4 +1,4 @@
 #include "backend/backend.h"
 
-const char *const qsb__restriction_names[] = {"files", "network", "processes", "ipc", "systemCalls", "protectedNames",
-	"nameRules", NULL};
+const char *const qsb__restriction_names[] = {"files",       "network",        "processes", "ipc",
+					      "systemCalls", "protectedNames", "nameRules", NULL};

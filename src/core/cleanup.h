@@ -16,8 +16,8 @@ static inline void qsb__close_at(const int *fd)
 		close(*fd);
 }
 
-#define QSB_CLEANUP_FREE __attribute__((cleanup(qsb__free_at)))
-#define QSB_CLEANUP_FD __attribute__((cleanup(qsb__close_at)))
+#define QSB_CLEANUP_FREE      __attribute__((cleanup(qsb__free_at)))
+#define QSB_CLEANUP_FD        __attribute__((cleanup(qsb__close_at)))
 #define QSB_CLEANUP(function) __attribute__((cleanup(function)))
 
 /* Hands the descriptor on: the variable no longer owns it. */
@@ -30,11 +30,11 @@ static inline int qsb__take_fd(int *fd)
 }
 
 /* Hands the heap object on: the variable no longer owns it. */
-#define QSB_TAKE(pointer)                              \
-	__extension__({                                \
+#define QSB_TAKE(pointer)                               \
+	__extension__({                                 \
 		__typeof__(pointer) taken_ = (pointer); \
-		(pointer) = NULL;                      \
-		taken_;                                \
+		(pointer) = NULL;                       \
+		taken_;                                 \
 	})
 
 #endif

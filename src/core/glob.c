@@ -135,8 +135,7 @@ static bool next_part(const char **rest, struct part *part)
 {
 	const char *at = *rest, *end;
 
-	/* Loops, not strspn and strcspn: these prepare tables for each call, which costs more than the few bytes here.
-	 */
+	/* Loops, not strspn and strcspn: these prepare tables for each call, which costs more than a few bytes. */
 	while (*at == '/')
 		at++;
 	for (end = at; *end && *end != '/'; end++)

@@ -92,8 +92,7 @@ static bool is_address(const char *pattern)
 {
 	const char *colon = strchr(pattern, ':');
 
-	/* Only ranges have a '/', only IPv6 has brackets or a second colon; IPv4 ends with a digit and holds no letter.
-	 */
+	/* Only ranges have a '/', only IPv6 brackets or a second colon; IPv4 ends with a digit and has no letter. */
 	return strpbrk(pattern, "[]/") || (colon && strchr(colon + 1, ':')) ||
 	       strspn(pattern, "0123456789.") == host_length(pattern);
 }

@@ -10,8 +10,7 @@
 #include "core/policy_load.h"
 #include "core/policy_patch.h"
 
-/* The files of one load, parsed before any is laid over another: the strongest that names `extends` chooses the start.
- */
+/* The files of one load, parsed before any is laid over another: the strongest `extends` chooses the start. */
 struct layers {
 	const struct qsb__policy_sources *sources;
 	struct qsb__places places;

@@ -61,8 +61,7 @@ static void apply_step(struct inquiry *inquiry, const struct qsb__step *step)
 		say_rule(out->write_rule, sizeof(out->write_rule), step);
 }
 
-/* Length of the part of `path` that a name rule speaks of: the match itself; what lies below it is meant too. 0 = none.
- */
+/* Length of the part of `path` that a name rule speaks of: the match; what lies below is meant too. 0 = none. */
 static size_t match_length(const struct qsb__step *step, const char *path, bool fold)
 {
 	size_t above, length;

@@ -26,8 +26,8 @@ static int check_file(struct search *search, const char *path, const char *rule)
 
 	if (names < 2)
 		return 0;
-	snprintf(what, sizeof(what), "%s has %u other name%s (hard link%s): it can be reached under %s", path, names - 1,
-		 names == 2 ? "" : "s", names == 2 ? "" : "s", names == 2 ? "that" : "those");
+	snprintf(what, sizeof(what), "%s has %u other name%s (hard link%s): it can be reached under %s", path,
+		 names - 1, names == 2 ? "" : "s", names == 2 ? "" : "s", names == 2 ? "that" : "those");
 	return qsb__build_gap(build, what, rule, false);
 }
 
@@ -77,8 +77,8 @@ static int check_step(struct search *search, const struct qsb__step *step)
  * theirs in the workspace would be written through. */
 static int check_home(struct search *search)
 {
-	static const char *const names[] = {".bashrc",	".bash_profile", ".bash_login", ".profile",
-					    ".zshrc",	".zshenv",	 ".gitconfig"};
+	static const char *const names[] = {".bashrc", ".bash_profile", ".bash_login", ".profile",
+					    ".zshrc",  ".zshenv",       ".gitconfig"};
 	const struct qsb__build *build = search->build;
 	char path[QSB__PATH_MAX];
 	int result = 0;

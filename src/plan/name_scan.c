@@ -213,8 +213,7 @@ static int protect_git_folder(struct scan *scan, const char *folder)
 			result = qsb__name_scan_protect(&scan->shared, path, row->reason,
 							host->ops->kind(host->context, path));
 		if (!result)
-			result = qsb__build_name_rule(scan->shared.build, folder, row->below, &rule,
-						      QSB__ACCESS_WRITE);
+			result = qsb__build_name_rule(scan->shared.build, folder, row->below, &rule, QSB__ACCESS_WRITE);
 	}
 	return result ? result : qsb__name_scan_git(&scan->shared, folder);
 }

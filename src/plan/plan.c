@@ -109,10 +109,11 @@ static int check_place(struct qsb__build *build)
 	/* Scratch space itself may well be where a command is to work. */
 	if (!place || (place->kind == QSB__STEP_TMPFS && strcmp(place->path, build->plan->workspace) == 0))
 		return 0;
-	return qsb__fail(build->err, QSB_E_INVALID, "workspace",
-			 "the workspace %s lies in %s, where the sandbox has files of its own instead of the host's; choose "
-			 "another folder with --workspace",
-			 build->plan->workspace, place->path);
+	return qsb__fail(
+		build->err, QSB_E_INVALID, "workspace",
+		"the workspace %s lies in %s, where the sandbox has files of its own instead of the host's; choose "
+		"another folder with --workspace",
+		build->plan->workspace, place->path);
 }
 
 /* A workspace that the command cannot even read is a mistake, best told before anything runs. */
@@ -196,10 +197,10 @@ static int sort_rules(struct qsb__build *build)
 static int build_all(struct qsb__build *build, const struct qsb__request *request)
 {
 	int (*const parts[])(struct qsb__build *) = {
-		qsb__build_network,     qsb__build_rules, qsb__build_special, sort_rules,
-		qsb__build_globs,       sort_rules,       qsb__build_names,   qsb__build_steps,
-		qsb__build_hard_links,  report_gaps,      qsb__build_environment,
-		hand_over,              check_workspace,
+		qsb__build_network,    qsb__build_rules, qsb__build_special,     sort_rules,
+		qsb__build_globs,      sort_rules,       qsb__build_names,       qsb__build_steps,
+		qsb__build_hard_links, report_gaps,      qsb__build_environment, hand_over,
+		check_workspace,
 	};
 	int result = find_folders(build, request);
 

@@ -113,8 +113,9 @@ void qsb__keeper_take(struct qsb__keeper *keeper, struct qsb__capture *out)
 			memcpy(all, keeper->head, keeper->head_length);
 		out->length = keeper->head_length;
 		if (over)
-			out->length += (size_t)snprintf(all + out->length, MARK_MAX, "\n[qiming-sandbox: %llu bytes left out]\n",
-			                                (unsigned long long)(keeper->total > kept ? keeper->total - kept : 0));
+			out->length += (size_t)snprintf(
+				all + out->length, MARK_MAX, "\n[qiming-sandbox: %llu bytes left out]\n",
+				(unsigned long long)(keeper->total > kept ? keeper->total - kept : 0));
 		out->length += copy_tail(keeper, all + out->length);
 		all[out->length] = '\0';
 		out->data = all;

@@ -11,10 +11,10 @@
 struct qsb__keeper {
 	char *head;
 	size_t head_length, head_room;
-	char *tail;              /* a ring of tail_limit bytes */
+	char *tail; /* a ring of tail_limit bytes */
 	size_t head_limit, tail_limit, tail_at;
-	uint64_t total;          /* bytes seen */
-	bool failed;             /* out of memory: what came after is counted, not kept */
+	uint64_t total; /* bytes seen */
+	bool failed;    /* out of memory: what came after is counted, not kept */
 };
 
 /* `limit` in bytes, 0 = everything is kept. With `tail_only` nothing of the beginning is. */

@@ -66,7 +66,7 @@ static void ready(uv_poll_t *handle, int status, int events)
 {
 	struct qsb__supervisor *supervisor = handle->data;
 	ssize_t length = read(supervisor->request->control_fd, supervisor->control_text + supervisor->control_length,
-	                      sizeof(supervisor->control_text) - supervisor->control_length);
+			      sizeof(supervisor->control_text) - supervisor->control_length);
 
 	if (length < 0 && (errno == EINTR || errno == EAGAIN))
 		return;

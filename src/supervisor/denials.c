@@ -58,7 +58,7 @@ void qsb__deny(struct qsb__supervisor *supervisor, const struct qsb__denial *den
 }
 
 void qsb__deny_limit(struct qsb__supervisor *supervisor, const char *operation, const char *rule,
-                     const char *suggestion)
+		     const char *suggestion)
 {
 	struct qsb__denial denial;
 

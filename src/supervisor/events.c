@@ -34,7 +34,8 @@ static bool can_write(int fd)
 static void flush(struct qsb__line_queue *queue)
 {
 	while (queue->length > 0 && can_write(queue->fd)) {
-		ssize_t written = write(queue->fd, queue->text, queue->length < SAFE_WRITE ? queue->length : SAFE_WRITE);
+		ssize_t written =
+			write(queue->fd, queue->text, queue->length < SAFE_WRITE ? queue->length : SAFE_WRITE);
 
 		if (written < 0 && (errno == EINTR || errno == EAGAIN))
 			break;
@@ -105,9 +106,10 @@ void qsb__events_open(struct qsb__supervisor *supervisor)
 void qsb__events_started(struct qsb__supervisor *supervisor)
 {
 	if (supervisor->events.fd >= 0)
-		send_event(supervisor, json_pack("{s:s, s:s, s:s, s:s}", "event", "started", "backend",
-		                                 supervisor->request->backend->name, "workspace",
-		                                 supervisor->request->plan->workspace, "cwd", supervisor->request->plan->cwd));
+		send_event(supervisor,
+			   json_pack("{s:s, s:s, s:s, s:s}", "event", "started", "backend",
+				     supervisor->request->backend->name, "workspace",
+				     supervisor->request->plan->workspace, "cwd", supervisor->request->plan->cwd));
 }
 
 void qsb__events_denial(struct qsb__supervisor *supervisor, const struct qsb__denial *denial)
@@ -128,8 +130,8 @@ void qsb__events_ended(struct qsb__supervisor *supervisor)
 
 	if (supervisor->events.fd >= 0)
 		send_event(supervisor,
-		           json_pack("{s:s, s:i, s:b, s:b}", "event", "ended", "exitCode", result->exit_code, "timedOut",
-		                     result->timed_out, "outOfMemory", result->out_of_memory));
+			   json_pack("{s:s, s:i, s:b, s:b}", "event", "ended", "exitCode", result->exit_code,
+				     "timedOut", result->timed_out, "outOfMemory", result->out_of_memory));
 }
 
 void qsb__events_close(struct qsb__supervisor *supervisor)

@@ -14,17 +14,17 @@ struct qsb__supervisor;
 /* One direction of bytes: from a descriptor to the result, to another descriptor, or both. */
 struct qsb__stream {
 	struct qsb__supervisor *supervisor;
-	int from, to;           /* to: -1 = only kept */
+	int from, to;             /* to: -1 = only kept */
 	int from_ready, to_ready; /* what is polled in their place */
 	bool from_pollable, to_pollable, reading, open;
 	uv_poll_t source, sink;
-	uv_idle_t pump;         /* instead of `source`, for a plain file */
+	uv_idle_t pump;             /* instead of `source`, for a plain file */
 	struct qsb__keeper *keeper; /* NULL = not kept */
-	uint64_t limit, passed; /* of what goes to `to`; 0 = no limit */
-	struct qsb__keeper rest; /* the end of what was over the limit */
+	uint64_t limit, passed;     /* of what goes to `to`; 0 = no limit */
+	struct qsb__keeper rest;    /* the end of what was over the limit */
 	bool keeps_rest;
 	char *buffer;
-	size_t length, offset;  /* what `to` did not take yet */
+	size_t length, offset; /* what `to` did not take yet */
 	void (*ended)(struct qsb__stream *stream);
 };
 
@@ -49,13 +49,13 @@ struct qsb__supervisor {
 	bool calls_polled;
 	uv_timer_t timeout, grace, watch;
 	int signals_fd;
-	bool shares_terminal;   /* the command is in our session: the terminal's signals reach it by themselves */
+	bool shares_terminal; /* the command is in our session: the terminal's signals reach it by themselves */
 
 	struct qsb__outcome outcome;
-	bool ended;             /* outcome is valid */
+	bool ended; /* outcome is valid */
 	bool started;
-	int early_signal;       /* came before there was a command to have it */
-	int ended_by;           /* a signal that asked us, and so the command, to end */
+	int early_signal; /* came before there was a command to have it */
+	int ended_by;     /* a signal that asked us, and so the command, to end */
 	uv_timer_t linger;
 
 	struct qsb__stream out, err, in; /* `in` and `out` carry a pseudo-terminal's bytes, too */
@@ -113,6 +113,6 @@ void qsb__control_open(struct qsb__supervisor *supervisor);
 /* denials.c: one for a kind, operation and target; further ones are counted. */
 void qsb__deny(struct qsb__supervisor *supervisor, const struct qsb__denial *denial);
 void qsb__deny_limit(struct qsb__supervisor *supervisor, const char *operation, const char *rule,
-                     const char *suggestion);
+		     const char *suggestion);
 
 #endif

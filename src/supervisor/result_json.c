@@ -10,8 +10,8 @@
 #include "core/cleanup.h"
 #include "core/utf8.h"
 
-const char *const qsb__limit_names[9] = {"memory", "cpus", "timeout", "processes", "openFiles", "output", "tmpSize",
-	"fileSize", "diskReserve"};
+const char *const qsb__limit_names[9] = {"memory", "cpus",    "timeout",  "processes",  "openFiles",
+					 "output", "tmpSize", "fileSize", "diskReserve"};
 
 /* Any bytes as a JSON string: what is not UTF-8 becomes U+FFFD. */
 static json_t *text_json(const char *data, size_t length)
@@ -85,9 +85,10 @@ static json_t *enforced_json(const struct qsb__result *result)
 	for (const char *const *name = qsb__restriction_names; *name; name++) {
 		const char *held = result->backend->enforces(result->plan, *name);
 
-		json_object_set_new(json, *name, strcmp(held, "yes") == 0  ? json_true()
-		                                 : strcmp(held, "no") == 0 ? json_false()
-		                                                           : json_string(held));
+		json_object_set_new(json, *name,
+				    strcmp(held, "yes") == 0  ? json_true()
+				    : strcmp(held, "no") == 0 ? json_false()
+							      : json_string(held));
 	}
 	return json;
 }
@@ -112,8 +113,9 @@ static json_t *gaps_json(const struct qsb__result *result)
 			json_array_append_new(list, gap_json(plan->gaps[i].what, plan->gaps[i].rule));
 	/* The first limit is memory. No process shows these pages: only a control group counts them. */
 	if (strcmp(result->limit_by[0], "watch") == 0)
-		json_array_append_new(list, gap_json("memory in socket and pipe buffers, and in descriptors on their way",
-		                                     "/limits/memory"));
+		json_array_append_new(list,
+				      gap_json("memory in socket and pipe buffers, and in descriptors on their way",
+					       "/limits/memory"));
 	return list;
 }
 
@@ -173,8 +175,8 @@ char *qsb__result_json(const struct qsb__result *result)
 
 static const char *code_name(int code)
 {
-	static const char *const names[] = {"", "memory", "os", "invalid", "range", "unknown", "not-found", "unsupported",
-		"denied", "protocol", "state"};
+	static const char *const names[] = {"",          "memory",      "os",     "invalid",  "range", "unknown",
+					    "not-found", "unsupported", "denied", "protocol", "state"};
 
 	return -code > 0 && (size_t)-code < sizeof(names) / sizeof(names[0]) ? names[-code] : "unknown";
 }

@@ -77,7 +77,7 @@ static void end_loop(struct qsb__supervisor *supervisor)
 		supervisor->linger.data = supervisor;
 		uv_timer_init(&supervisor->loop, &supervisor->linger);
 		uv_timer_start(&supervisor->linger, linger_over,
-		               supervisor->outcome.end == QSB__END_LOST ? LINGER_KILLED_MS : LINGER_MS, 0);
+			       supervisor->outcome.end == QSB__END_LOST ? LINGER_KILLED_MS : LINGER_MS, 0);
 	}
 	qsb__supervisor_settle(supervisor);
 }
@@ -137,8 +137,9 @@ static void begin_serving(struct qsb__supervisor *supervisor)
 
 	if (calls >= 0 && !supervisor->calls_polled) {
 		supervisor->calls.data = supervisor;
-		supervisor->calls_polled = uv_poll_init(&supervisor->loop, &supervisor->calls, calls) == 0 &&
-		                           uv_poll_start(&supervisor->calls, UV_READABLE | UV_DISCONNECT, calls_ready) == 0;
+		supervisor->calls_polled =
+			uv_poll_init(&supervisor->loop, &supervisor->calls, calls) == 0 &&
+			uv_poll_start(&supervisor->calls, UV_READABLE | UV_DISCONNECT, calls_ready) == 0;
 		/* Nobody would answer: the command would hang in its first connect. */
 		if (!supervisor->calls_polled)
 			kill_tree(supervisor);
@@ -191,7 +192,7 @@ void qsb__supervisor_kill(struct qsb__supervisor *supervisor, int number)
 static void forward(struct qsb__supervisor *supervisor, const struct qsb__signal *signal)
 {
 	bool ends = signal->number == SIGTERM || signal->number == SIGHUP || signal->number == SIGINT ||
-	            signal->number == SIGQUIT;
+		    signal->number == SIGQUIT;
 
 	/* A key of the terminal we share reached the command as well: it decides what that means. */
 	if (signal->from_terminal && supervisor->shares_terminal)
@@ -266,7 +267,8 @@ static int relay(struct qsb__supervisor *supervisor, struct qsb_error *err)
 		streams[i]->keeper = request->capture ? keepers[i] : NULL;
 		streams[i]->limit = request->capture ? 0 : request->plan->output_bytes;
 		close(qsb__take_fd(&supervisor->pipes[i][1]));
-		if (qsb__stream_start(streams[i], supervisor, supervisor->pipes[i][0], request->capture ? -1 : 1 + i) != 0)
+		if (qsb__stream_start(streams[i], supervisor, supervisor->pipes[i][0], request->capture ? -1 : 1 + i) !=
+		    0)
 			return qsb__fail_memory(err, "streams");
 	}
 	return 0;
@@ -299,7 +301,8 @@ static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
 static int poll_handle(struct qsb__supervisor *supervisor, uv_poll_t *handle, int fd, uv_poll_cb ready)
 {
 	handle->data = supervisor;
-	return uv_poll_init(&supervisor->loop, handle, fd) == 0 && uv_poll_start(handle, UV_READABLE, ready) == 0 ? 0 : -1;
+	return uv_poll_init(&supervisor->loop, handle, fd) == 0 && uv_poll_start(handle, UV_READABLE, ready) == 0 ? 0
+														  : -1;
 }
 
 static int watch_over(struct qsb__supervisor *supervisor, struct qsb_error *err)
@@ -307,7 +310,7 @@ static int watch_over(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	const struct qsb__plan *plan = supervisor->request->plan;
 
 	if (poll_handle(supervisor, &supervisor->status, supervisor->request->backend->status_fd(supervisor->sandbox),
-	                status_ready) != 0 ||
+			status_ready) != 0 ||
 	    poll_handle(supervisor, &supervisor->signals, supervisor->signals_fd, signals_ready) != 0)
 		return qsb__fail(err, QSB_E_OS, "launch", "cannot set up the event loop");
 	uv_timer_init(&supervisor->loop, &supervisor->timeout);
@@ -337,8 +340,11 @@ static void note_limits(struct qsb__supervisor *supervisor)
 		else if (!by && strcmp(name, "diskReserve") == 0)
 			by = plan->disk_reserve_bytes ? "watch" : "none";
 		else if (!by && strcmp(name, "output") == 0)
-			by = !plan->output_bytes || !(is_relayed(supervisor) || supervisor->request->capture) ? "none" : "supervisor";
-		snprintf(supervisor->result->limit_by[i], sizeof(supervisor->result->limit_by[i]), "%s", by ? by : "none");
+			by = !plan->output_bytes || !(is_relayed(supervisor) || supervisor->request->capture)
+				     ? "none"
+				     : "supervisor";
+		snprintf(supervisor->result->limit_by[i], sizeof(supervisor->result->limit_by[i]), "%s",
+			 by ? by : "none");
 	}
 }
 
@@ -417,8 +423,10 @@ static int judge_end(const struct qsb__supervisor *supervisor, struct qsb_error 
 			*err = outcome->error;
 		return outcome->error.code;
 	}
-	if (outcome->end == QSB__END_LOST && !supervisor->started && !supervisor->result->timed_out && !supervisor->ended_by)
-		return qsb__fail(err, QSB_E_OS, "launch", "the sandbox's first process was killed before the command began");
+	if (outcome->end == QSB__END_LOST && !supervisor->started && !supervisor->result->timed_out &&
+	    !supervisor->ended_by)
+		return qsb__fail(err, QSB_E_OS, "launch",
+				 "the sandbox's first process was killed before the command began");
 	return 0;
 }
 

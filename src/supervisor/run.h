@@ -10,11 +10,11 @@ enum { QSB__EXIT_TIMEOUT = 124, QSB__EXIT_SANDBOX = 125, QSB__EXIT_NOT_EXECUTABL
 struct qsb__run_request {
 	const struct qsb__backend *backend;
 	const struct qsb__plan *plan;
-	char *const *argv;      /* NULL-terminated, at least one */
-	bool capture;           /* keep stdout and stderr for the result instead of passing the caller's streams on */
-	bool tty;               /* give the command a pseudo-terminal of its own */
-	int events_fd;          /* JSON lines, -1 = none */
-	int control_fd;         /* JSON lines in: {"kill":9}, {"resize":[rows,columns]}; -1 = none */
+	char *const *argv; /* NULL-terminated, at least one */
+	bool capture;      /* keep stdout and stderr for the result instead of passing the caller's streams on */
+	bool tty;          /* give the command a pseudo-terminal of its own */
+	int events_fd;     /* JSON lines, -1 = none */
+	int control_fd;    /* JSON lines in: {"kill":9}, {"resize":[rows,columns]}; -1 = none */
 	const int *pass_fds;
 	size_t pass_count;
 };
@@ -26,10 +26,10 @@ struct qsb__capture {
 };
 
 struct qsb__result {
-	int exit_code;        /* as `run` exits */
-	int signal;           /* the command died of it, 0 = none */
-	int exec_errno;       /* why the command could not be executed (exit code 126 or 127), 0 = it ran */
-	bool die_of_signal;   /* end by `signal` as the command did: whoever shares our terminal looks at that */
+	int exit_code;      /* as `run` exits */
+	int signal;         /* the command died of it, 0 = none */
+	int exec_errno;     /* why the command could not be executed (exit code 126 or 127), 0 = it ran */
+	bool die_of_signal; /* end by `signal` as the command did: whoever shares our terminal looks at that */
 	bool timed_out;
 	bool out_of_memory;
 	struct qsb__capture out, err;
@@ -41,7 +41,8 @@ struct qsb__result {
 	char limit_by[9][16]; /* in the order of qsb__limit_names */
 };
 
-extern const char *const qsb__limit_names[9]; /* memory cpus timeout processes openFiles output tmpSize fileSize diskReserve */
+extern const char
+	*const qsb__limit_names[9]; /* memory cpus timeout processes openFiles output tmpSize fileSize diskReserve */
 
 /*
  * Runs the command and waits for its end. 0: the command ran, or could not be executed (exit code 126 or 127).

@@ -83,7 +83,8 @@ static void write_pending(struct qsb__stream *stream)
 {
 	while (stream->offset < stream->length && is_writable(stream->to)) {
 		size_t part = stream->length - stream->offset;
-		ssize_t written = write(stream->to, stream->buffer + stream->offset, part < SAFE_WRITE ? part : SAFE_WRITE);
+		ssize_t written =
+			write(stream->to, stream->buffer + stream->offset, part < SAFE_WRITE ? part : SAFE_WRITE);
 
 		if (written < 0 && (errno == EINTR || errno == EAGAIN))
 			return;
@@ -130,7 +131,8 @@ static size_t within_limit(struct qsb__stream *stream, size_t length)
 static void stop_at_limit(struct qsb__stream *stream)
 {
 	const struct qsb__run_request *request = stream->supervisor->request;
-	bool over = stream->limit ? stream->passed > stream->limit : stream->keeper && qsb__keeper_is_over(stream->keeper);
+	bool over =
+		stream->limit ? stream->passed > stream->limit : stream->keeper && qsb__keeper_is_over(stream->keeper);
 
 	if (!over || request->plan->output_action != QSB__OUTPUT_KILL)
 		return;
@@ -239,10 +241,10 @@ int qsb__stream_start(struct qsb__stream *stream, struct qsb__supervisor *superv
 	/* A plain file cannot be polled: it is always ready. */
 	stream->from_ready = qsb__readiness_open(from, false);
 	stream->to_ready = to >= 0 ? qsb__readiness_open(to, true) : -1;
-	stream->from_pollable = stream->from_ready >= 0 &&
-	                        uv_poll_init(&supervisor->loop, &stream->source, stream->from_ready) == 0;
-	stream->to_pollable = stream->to_ready >= 0 &&
-	                      uv_poll_init(&supervisor->loop, &stream->sink, stream->to_ready) == 0;
+	stream->from_pollable =
+		stream->from_ready >= 0 && uv_poll_init(&supervisor->loop, &stream->source, stream->from_ready) == 0;
+	stream->to_pollable =
+		stream->to_ready >= 0 && uv_poll_init(&supervisor->loop, &stream->sink, stream->to_ready) == 0;
 	if (!stream->from_pollable)
 		uv_idle_init(&supervisor->loop, &stream->pump);
 	stream->source.data = stream->pump.data = stream->sink.data = stream;

@@ -150,8 +150,8 @@ static void add(struct tree *tree, const char *path, size_t length, enum qsb__fi
 		if (!tree->entries)
 			abort();
 	}
-	tree->entries[tree->count++] =
-		(struct entry){.path = strndup(path, length), .kind = kind, .text = strdup(text ? text : ""), .links = 1};
+	tree->entries[tree->count++] = (struct entry){
+		.path = strndup(path, length), .kind = kind, .text = strdup(text ? text : ""), .links = 1};
 }
 
 static void add_entry(struct tree *tree, const char *path, const json_t *value)

@@ -32,12 +32,16 @@ int main(void)
 {
 	is_kept(keep(10, false, 0, 1), "", false, "nothing is nothing");
 	is_kept(keep(10, false, 10, 3), "abcdefghij", false, "what fits exactly is whole");
-	is_kept(keep(10, false, 11, 3), "abcde\n[qiming-sandbox: 1 bytes left out]\nghijk", true, "one byte too many is left out of the middle");
-	is_kept(keep(10, false, 26, 26), "abcde\n[qiming-sandbox: 16 bytes left out]\nvwxyz", true, "one large part is cut like small ones");
-	is_kept(keep(10, false, 26, 1), "abcde\n[qiming-sandbox: 16 bytes left out]\nvwxyz", true, "single bytes are cut like a large part");
+	is_kept(keep(10, false, 11, 3), "abcde\n[qiming-sandbox: 1 bytes left out]\nghijk", true,
+		"one byte too many is left out of the middle");
+	is_kept(keep(10, false, 26, 26), "abcde\n[qiming-sandbox: 16 bytes left out]\nvwxyz", true,
+		"one large part is cut like small ones");
+	is_kept(keep(10, false, 26, 1), "abcde\n[qiming-sandbox: 16 bytes left out]\nvwxyz", true,
+		"single bytes are cut like a large part");
 	is_kept(keep(0, false, 30, 7), "abcdefghijklmnopqrstuvwxyzabcd", false, "without a limit everything is kept");
 	is_kept(keep(4, true, 4, 3), "abcd", false, "a tail alone keeps what fits");
 	is_kept(keep(4, true, 9, 2), "\n[qiming-sandbox: 5 bytes left out]\nfghi", true, "a tail alone keeps the end");
-	is_kept(keep(5, false, 7, 7), "abc\n[qiming-sandbox: 2 bytes left out]\nfg", true, "an odd limit gives the head the larger half");
+	is_kept(keep(5, false, 7, 7), "abc\n[qiming-sandbox: 2 bytes left out]\nfg", true,
+		"an odd limit gives the head the larger half");
 	return tap_done();
 }

@@ -9,7 +9,8 @@ int main(void)
 	struct qsb_error err;
 	char wide[500];
 
-	tap_is_number(qsb__fail(&err, QSB_E_RANGE, "/limits/cpus", "too %s", "many"), QSB_E_RANGE, "fail returns its code");
+	tap_is_number(qsb__fail(&err, QSB_E_RANGE, "/limits/cpus", "too %s", "many"), QSB_E_RANGE,
+		      "fail returns its code");
 	tap_is_text(err.message, "too many", "the message is formatted");
 	tap_is_text(err.where, "/limits/cpus", "where is kept");
 	qsb__fail_os(&err, ENOENT, "mounts", "cannot open %s", "/a\nb");

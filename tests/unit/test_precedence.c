@@ -1,5 +1,4 @@
-/* Random policies on random trees: what the plan's steps say of each path must be what the rule in one sentence says.
- */
+/* Random policies on random trees: what the plan's steps say of each path must be what the one rule says. */
 #include <stdlib.h>
 
 #include "core/policy_load.h"

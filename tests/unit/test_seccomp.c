@@ -15,10 +15,10 @@
 #include "tap.h"
 
 #if defined(__x86_64__)
-#define ARCH AUDIT_ARCH_X86_64
+#define ARCH       AUDIT_ARCH_X86_64
 #define OTHER_ARCH AUDIT_ARCH_I386
 #else
-#define ARCH AUDIT_ARCH_AARCH64
+#define ARCH       AUDIT_ARCH_AARCH64
 #define OTHER_ARCH AUDIT_ARCH_ARM
 #endif
 
@@ -91,7 +91,7 @@ static void is(unsigned got, unsigned wanted, const char *name)
 }
 
 #define REFUSED(number) (SECCOMP_RET_ERRNO | (number))
-#define ALLOWED SECCOMP_RET_ALLOW
+#define ALLOWED         SECCOMP_RET_ALLOW
 
 static void test_numbers(void)
 {
@@ -114,9 +114,11 @@ static void test_numbers(void)
 
 static void test_sockets(void)
 {
-	is(call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), ALLOWED, "unix stream sockets are allowed");
+	is(call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), ALLOWED,
+	   "unix stream sockets are allowed");
 	is(call(SYS_socket, AF_UNIX, SOCK_DGRAM, 0), REFUSED(EPERM), "unix datagram sockets are refused");
-	is(call(SYS_socket, AF_UNIX, SOCK_RAW, 0), REFUSED(EPERM), "raw unix sockets, which are datagram ones, are refused");
+	is(call(SYS_socket, AF_UNIX, SOCK_RAW, 0), REFUSED(EPERM),
+	   "raw unix sockets, which are datagram ones, are refused");
 	is(call(SYS_socketpair, AF_UNIX, SOCK_DGRAM, 0), REFUSED(EPERM), "a pair of datagram sockets is refused");
 	is(call(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET, 0), ALLOWED, "a pair of seqpacket sockets is allowed");
 	is(call(SYS_socket, AF_INET, SOCK_STREAM, 0), ALLOWED, "TCP is allowed");
@@ -127,7 +129,8 @@ static void test_sockets(void)
 	is(call(SYS_socket, AF_NETLINK, SOCK_RAW, 12), REFUSED(EPERM), "netfilter netlink is refused");
 	is(call(SYS_socket, AF_PACKET, SOCK_RAW, 0), REFUSED(EAFNOSUPPORT), "packet sockets are refused");
 	is(call(SYS_socket, AF_VSOCK, SOCK_STREAM, 0), REFUSED(EAFNOSUPPORT), "vsock is refused");
-	is(call(SYS_socket, 0x100000000ULL | AF_ALG, SOCK_STREAM, 0), REFUSED(EAFNOSUPPORT), "bits above 32 hide no family");
+	is(call(SYS_socket, 0x100000000ULL | AF_ALG, SOCK_STREAM, 0), REFUSED(EAFNOSUPPORT),
+	   "bits above 32 hide no family");
 }
 
 static void test_arguments(void)
@@ -170,15 +173,20 @@ static void test_variants(void)
 static void test_guarded(unsigned denies)
 {
 	char folder[] = "/w", glob[] = "*.key", rule[] = "r";
-	struct qsb__step step = {.kind = QSB__STEP_NAME_RULE, .path = folder, .text = glob, .rule = rule, .asked = true,
-	                         .denies = denies};
+	struct qsb__step step = {.kind = QSB__STEP_NAME_RULE,
+				 .path = folder,
+				 .text = glob,
+				 .rule = rule,
+				 .asked = true,
+				 .denies = denies};
 	unsigned reading = denies & QSB__ACCESS_READ ? SECCOMP_RET_USER_NOTIF : ALLOWED;
 	struct seccomp_data made = {.nr = SYS_openat, .arch = ARCH, .args = {0, 0, O_CREAT | O_RDONLY, 04755}};
 	struct qsb_error err;
 
 	plan.steps = &step;
 	plan.step_count = 1;
-	tap_ok(qsb__guard_new(&sandbox->guard, &plan, &err) == 0 && sandbox->guard, "a rule that was asked for has a guard");
+	tap_ok(qsb__guard_new(&sandbox->guard, &plan, &err) == 0 && sandbox->guard,
+	       "a rule that was asked for has a guard");
 	build(false, 0);
 	is(call(SYS_openat, 0, 0, O_RDONLY), reading, "opening to read stops only where a rule denies reading");
 	is(call(SYS_openat, 0, 0, O_RDONLY | O_DIRECTORY | O_CLOEXEC), reading, "so does opening a folder");
@@ -195,11 +203,13 @@ static void test_guarded(unsigned denies)
 	is(call(SYS_utimensat, 0, 0, 0), ALLOWED, "times of a descriptor do not");
 	is(call(SYS_utimensat, 0, 4096, 0), SECCOMP_RET_USER_NOTIF, "those of a path do");
 	is(call(SYS_utimensat, 0, UINT64_C(1) << 32, 0), SECCOMP_RET_USER_NOTIF, "wherever it lies in memory");
-	is(call(SYS_landlock_create_ruleset, 0, 0, 0), REFUSED(ENOSYS), "rules of a program's own would not bind the guard");
+	is(call(SYS_landlock_create_ruleset, 0, 0, 0), REFUSED(ENOSYS),
+	   "rules of a program's own would not bind the guard");
 	is(call(SYS_clone, CLONE_FS, 0, 0), REFUSED(EPERM), "no two processes share a umask");
 	is(call(SYS_clone, CLONE_FS | CLONE_THREAD, 0, 0), ALLOWED, "threads may");
 	is(call(SYS_clone, CLONE_NEWUSER, 0, 0), REFUSED(EPERM), "namespaces stay refused");
-	is(call(SYS_ioctl, 0, 0x40086602, 0), REFUSED(EPERM), "a folder cannot be made to compare names in another way");
+	is(call(SYS_ioctl, 0, 0x40086602, 0), REFUSED(EPERM),
+	   "a folder cannot be made to compare names in another way");
 	is(call(SYS_ioctl, 0, 0x5000940e, 0), REFUSED(ENOTTY), "nor a subvolume be made");
 	is(call(SYS_ioctl, 0, 0x40049409, 0), ALLOWED, "a file can be cloned");
 	is(call(SYS_ioctl, 0, 0x5412, 0), REFUSED(EPERM), "characters still cannot be pushed into a terminal");

@@ -163,7 +163,7 @@ static void drop(struct qsb__cgroup *cgroup, enum qsb__controller controller)
 
 /* The limit in the controller's own words. False: it did not take, the limit is then held otherwise. */
 static bool set_limit(const struct qsb__cgroup *cgroup, enum qsb__controller controller,
-                      const struct qsb__cgroup_limits *limits)
+		      const struct qsb__cgroup_limits *limits)
 {
 	const char *folder = cgroup->path[controller];
 	unsigned long long quota = limits->cpus_milli * (PERIOD_US / 1000);
@@ -205,8 +205,7 @@ static bool is_wanted(enum qsb__controller controller, const struct qsb__cgroup_
 	case QSB__CONTROLLER_PIDS:
 		return limits->processes > 0;
 	case QSB__CONTROLLER_CPU:
-		return limits->cpus_milli > 0 &&
-		       limits->cpus_milli < (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * 1000U;
+		return limits->cpus_milli > 0 && limits->cpus_milli < (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) * 1000U;
 	case QSB__CONTROLLER_COUNT:
 		break;
 	}
@@ -225,7 +224,7 @@ static bool name_one(struct qsb__cgroup *cgroup, enum qsb__controller controller
 }
 
 static void open_one(struct qsb__cgroup *cgroup, enum qsb__controller controller,
-                     const struct qsb__cgroup_limits *limits)
+		     const struct qsb__cgroup_limits *limits)
 {
 	const char *folder = cgroup->path[controller];
 	char path[640];
@@ -325,7 +324,7 @@ void qsb__cgroup_open(struct qsb__cgroup *cgroup, const struct qsb__cgroup_limit
 		if (!is_wanted(controller, limits))
 			continue;
 		if (cgroup->unified ? !has_word(handed, controller_names[i], " \n")
-		                    : !find_v1(controller, folder, sizeof(folder)))
+				    : !find_v1(controller, folder, sizeof(folder)))
 			continue;
 		any |= name_one(cgroup, controller, folder);
 	}
@@ -364,7 +363,8 @@ bool qsb__cgroup_out_of_memory(const struct qsb__cgroup *cgroup)
 {
 	const char *folder = cgroup->path[QSB__CONTROLLER_MEMORY];
 
-	return folder[0] && read_field(folder, cgroup->unified ? "memory.events" : "memory.oom_control", "oom_kill") > 0;
+	return folder[0] &&
+	       read_field(folder, cgroup->unified ? "memory.events" : "memory.oom_control", "oom_kill") > 0;
 }
 
 bool qsb__cgroup_out_of_processes(const struct qsb__cgroup *cgroup)
@@ -401,7 +401,7 @@ void qsb__cgroup_describe(char *buffer, unsigned size, bool held[QSB__CONTROLLER
 
 	for (int i = 0; i < QSB__CONTROLLER_COUNT; i++)
 		held[i] = unified ? found && has_word(handed, controller_names[i], " \n")
-		                  : geteuid() == 0 && find_v1((enum qsb__controller)i, folder, sizeof(folder));
+				  : geteuid() == 0 && find_v1((enum qsb__controller)i, folder, sizeof(folder));
 	if (unified)
 		snprintf(buffer, size, "%s%s", found ? "v2, below " : "", found ? folder : "");
 	else

@@ -182,7 +182,7 @@ static int execute(const struct qsb__sandbox *sandbox)
 	for (char **candidate = sandbox->candidates; *candidate; candidate++) {
 		execve(*candidate, sandbox->argv, sandbox->plan->environment);
 		if (errno == ENOEXEC) {
-			sandbox->script_argv[0] = (char *)(uintptr_t)"/bin/sh";
+			sandbox->script_argv[0] = (char *)(uintptr_t) "/bin/sh";
 			sandbox->script_argv[1] = *candidate;
 			execve("/bin/sh", sandbox->script_argv, sandbox->plan->environment);
 			return ENOEXEC;
@@ -241,9 +241,10 @@ int qsb__command_start(struct qsb__starter *command, int *pidfd, struct qsb_erro
 	command->failed = false;
 	command->error = err;
 	reset_signals();
-	/* The memory is shared until the command executes: its answer needs no pipe. clone, not clone3: the filter is on. */
-	command->pid = clone(command_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, command,
-	                     pidfd);
+	/* The memory is shared until the command executes: its answer needs no pipe. clone, not clone3: the filter is
+	 * on. */
+	command->pid = clone(command_main, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
+			     command, pidfd);
 	if (command->pid < 0)
 		return qsb__fail_os(err, errno, "launch", "cannot start the command's process");
 	return command->failed ? err->code : 0;

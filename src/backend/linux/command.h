@@ -11,9 +11,9 @@ enum { QSB__INIT_EXIT_LOST = 90, QSB__INIT_EXIT_FAILED = 91 };
 
 struct qsb__starter {
 	const struct qsb__sandbox *sandbox;
-	int terminal;        /* becomes 0, 1, 2 and the controlling terminal; -1 = the launch's streams */
-	pid_t pid;           /* out */
-	int exec_error;      /* out: errno of the failed execution, 0 = it runs */
+	int terminal;   /* becomes 0, 1, 2 and the controlling terminal; -1 = the launch's streams */
+	pid_t pid;      /* out */
+	int exec_error; /* out: errno of the failed execution, 0 = it runs */
 	struct qsb_error *error;
 	bool failed;
 };

@@ -14,7 +14,7 @@ static const char *const nodes[] = {"null", "zero", "full", "random", "urandom"}
 static const struct {
 	const char *name, *target;
 } links[] = {
-	{"fd", "/proc/self/fd"},         {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
+	{"fd", "/proc/self/fd"},       {"stdin", "/proc/self/fd/0"}, {"stdout", "/proc/self/fd/1"},
 	{"stderr", "/proc/self/fd/2"}, {"core", "/proc/kcore"},      {"ptmx", "pts/ptmx"},
 };
 
@@ -31,8 +31,8 @@ static int clone_one(struct qsb__devices *devices, int dev, const char *name, st
 	if (!S_ISCHR(status.st_mode) && !S_ISDIR(status.st_mode))
 		return qsb__fail(err, QSB_E_UNSUPPORTED, "mounts", "/dev/%s is not a device on this host", name);
 	/* It is the host's own inode: uid 0 could change its mode for everybody. A device is written all the same. */
-	code = qsb__tree_attributes(devices->fd[devices->count], MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
-	                            true);
+	code = qsb__tree_attributes(devices->fd[devices->count],
+				    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, true);
 	if (code != 0)
 		return qsb__fail_os(err, -code, "mounts", "cannot make /dev/%s read-only", name);
 	devices->name[devices->count] = name;
@@ -101,7 +101,7 @@ static int place_filesystems(struct qsb__mounted *mounted, int dev, struct qsb_e
 }
 
 int qsb__devices_attach(const struct qsb__devices *devices, struct qsb__mounted *mounted, int target,
-                        struct qsb_error *err)
+			struct qsb_error *err)
 {
 	int dev = -1;
 	int code = qsb__tree_clone(mounted->scratch_fd, "dev", false, &dev);

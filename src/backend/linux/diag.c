@@ -59,8 +59,9 @@ bool qsb__diag_listens(int diag, const struct stat *wanted)
 		struct nlmsghdr header;
 		struct unix_diag_req request;
 	} query = {
-		.header = {.nlmsg_len = sizeof(query), .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-		           .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
+		.header = {.nlmsg_len = sizeof(query),
+			   .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			   .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
 		.request = {.sdiag_family = AF_UNIX, .udiag_states = 1U << STATE_LISTEN, .udiag_show = UDIAG_SHOW_VFS},
 	};
 	char buffer[16384] __attribute__((aligned(8)));

@@ -25,7 +25,7 @@
 #include "os/arguments.h"
 
 static void send_message(const struct qsb__sandbox *sandbox, const struct qsb__message *message, const int *fds,
-                         size_t count)
+			 size_t count)
 {
 	union {
 		struct cmsghdr align;
@@ -140,14 +140,17 @@ static int install_filter(const struct qsb__sandbox *sandbox, int *listener, str
 
 	/* The command's from here on: umask(2) itself may have to wait for an answer that nobody can give yet. */
 	umask(sandbox->umask);
-	/* A caller that was told to wait stays killable, but is not thrown back by every signal: the answer would be lost. */
+	/* A caller that was told to wait stays killable, but is not thrown back by every signal: the answer would be
+	 * lost. */
 	*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-	                         SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
+				 SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
 	if (*listener < 0 && errno == EINVAL)
-		*listener = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+		*listener =
+			(int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 	if (*listener < 0 && errno == EBUSY)
-		return qsb__fail(err, QSB_E_UNSUPPORTED, "seccomp", "a sandbox around this one answers system calls already, and the "
-		                 "kernel takes one: start from outside it");
+		return qsb__fail(err, QSB_E_UNSUPPORTED, "seccomp",
+				 "a sandbox around this one answers system calls already, and the "
+				 "kernel takes one: start from outside it");
 	if (*listener < 0)
 		return qsb__fail_os(err, errno, "seccomp", "cannot install the system call filter");
 	return 0;
@@ -155,7 +158,7 @@ static int install_filter(const struct qsb__sandbox *sandbox, int *listener, str
 
 /* Everything up to the filter. On return `fds` holds what the supervisor gets, and `inner` the command's terminal. */
 static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, int *fds, int *inner,
-                  struct qsb_error *err)
+		  struct qsb_error *err)
 {
 	/* It means the opener's own controlling terminal: harmless only where that cannot be the caller's. */
 	struct qsb__mounted mounted = {.tty = sandbox->launch->tty || sandbox->launch->new_session};

@@ -130,7 +130,8 @@ bool qsb__measure(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t
 
 	if (memory_known && processes_known)
 		return true;
-	if (sandbox->proc_fd < 0 || !look(sandbox->proc_fd, memory_known || !limit ? UINT64_MAX : limit, &memory, &count))
+	if (sandbox->proc_fd < 0 ||
+	    !look(sandbox->proc_fd, memory_known || !limit ? UINT64_MAX : limit, &memory, &count))
 		return false;
 	if (!memory_known)
 		*memory_bytes = memory + (limit ? qsb__shared_memory(sandbox) : 0);

@@ -24,8 +24,8 @@ struct work {
 	const struct qsb__mounts *mounts;
 	struct qsb__mounted *mounted;
 	struct qsb__devices devices;
-	int root;      /* the root that everything is mounted below */
-	int *sources;  /* by mount: the early clone, or -1 */
+	int root;     /* the root that everything is mounted below */
+	int *sources; /* by mount: the early clone, or -1 */
 	int mask_file, mask_dir;
 };
 
@@ -61,7 +61,7 @@ static int close_host_tree(const struct work *work, struct qsb_error *err)
 {
 	const struct mount_attr attr = {
 		.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-		            (work->mounts->root_writable ? 0U : (unsigned)MOUNT_ATTR_RDONLY),
+			    (work->mounts->root_writable ? 0U : (unsigned)MOUNT_ATTR_RDONLY),
 		.propagation = MS_PRIVATE,
 	};
 
@@ -69,7 +69,7 @@ static int close_host_tree(const struct work *work, struct qsb_error *err)
 		return 0;
 	if (errno == EINVAL)
 		return qsb__fail(err, QSB_E_UNSUPPORTED, "mounts",
-		                 "the root folder is not a mount of its own (a chroot): start from outside the chroot");
+				 "the root folder is not a mount of its own (a chroot): start from outside the chroot");
 	return qsb__fail_os(err, errno, "mounts", "cannot make the host's files read-only");
 }
 
@@ -79,8 +79,8 @@ static int close_host_tree(const struct work *work, struct qsb_error *err)
  */
 static int make_scratch(struct work *work, struct qsb_error *err)
 {
-	const char *const options[][2] = {{"mode", "0755"}, {"size", work->mounts->size},
-	                                  {"nr_inodes", work->mounts->inodes}, {NULL, NULL}};
+	const char *const options[][2] = {
+		{"mode", "0755"}, {"size", work->mounts->size}, {"nr_inodes", work->mounts->inodes}, {NULL, NULL}};
 	struct stat status;
 	int fd = -1;
 	int file;
@@ -112,8 +112,8 @@ static int make_masks(struct work *work, struct qsb_error *err)
 	int code = qsb__tree_clone(work->mounted->scratch_fd, "masks", false, &masks);
 
 	if (code == 0)
-		code = qsb__tree_attributes(masks, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC,
-		                            false);
+		code = qsb__tree_attributes(
+			masks, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC, false);
 	if (code == 0 && qsb__move_mount(masks, AT_FDCWD, "/dev", 0) != 0)
 		code = -errno;
 	if (code != 0)
@@ -264,7 +264,8 @@ static int take_source(struct work *work, size_t i, int *out)
 	case QSB__SOURCE_MASK_DIR:
 		return qsb__tree_clone(work->mask_dir, "", false, out);
 	case QSB__SOURCE_SCRATCH:
-		if (mkdirat(scratch, mount->scratch, 0700) != 0 || fchmodat(scratch, mount->scratch, mount->scratch_mode, 0) != 0)
+		if (mkdirat(scratch, mount->scratch, 0700) != 0 ||
+		    fchmodat(scratch, mount->scratch, mount->scratch_mode, 0) != 0)
 			return -errno;
 		return qsb__tree_clone(scratch, mount->scratch, false, out);
 	case QSB__SOURCE_PROC:
@@ -293,7 +294,8 @@ static int guard_proc(const struct work *work, int proc, struct qsb_error *err)
 		if (code == -ENOENT)
 			continue;
 		if (code == 0)
-			code = qsb__tree_attributes(tree, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, false);
+			code = qsb__tree_attributes(tree, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC,
+						    false);
 		if (code == 0 && qsb__move_mount(tree, proc, settings[i], 0) != 0)
 			code = -errno;
 		if (code != 0)

@@ -11,9 +11,15 @@
 static const struct {
 	const char *name, *path;
 } device_nodes[] = {
-	{"gpu", "/dev/dri"}, {"gpu", "/dev/kfd"}, {"gpu", "/dev/nvidia0"}, {"gpu", "/dev/nvidia1"},
-	{"gpu", "/dev/nvidiactl"}, {"gpu", "/dev/nvidia-uvm"}, {"gpu", "/dev/nvidia-uvm-tools"},
-	{"kvm", "/dev/kvm"}, {"fuse", "/dev/fuse"},
+	{"gpu", "/dev/dri"},
+	{"gpu", "/dev/kfd"},
+	{"gpu", "/dev/nvidia0"},
+	{"gpu", "/dev/nvidia1"},
+	{"gpu", "/dev/nvidiactl"},
+	{"gpu", "/dev/nvidia-uvm"},
+	{"gpu", "/dev/nvidia-uvm-tools"},
+	{"kvm", "/dev/kvm"},
+	{"fuse", "/dev/fuse"},
 };
 
 enum { BYTES_PER_INODE = 4096, FEWEST_INODES = 1024 };
@@ -126,10 +132,11 @@ static void decide_order(struct qsb__mounts *mounts)
 			depth--;
 		out_of_sight = depth > 0 ? chain[depth - 1]->source != QSB__SOURCE_HOST : mounts->empty_root;
 		in_writable = depth > 0 ? chain[depth - 1]->source == QSB__SOURCE_HOST && chain[depth - 1]->writable
-		                        : mounts->root_writable;
+					: mounts->root_writable;
 		if (mount->source == QSB__SOURCE_HOST) {
 			mount->early = out_of_sight || (mount->writable && !in_writable);
-			mount->set_read_only = !mount->writable && (mounts->root_writable || (in_writable && !mount->early));
+			mount->set_read_only =
+				!mount->writable && (mounts->root_writable || (in_writable && !mount->early));
 		}
 		/* A folder that nobody can list, but with something inside that can be reached. */
 		if (mount->source == QSB__SOURCE_MASK_DIR && i + 1 < mounts->count &&
@@ -168,7 +175,7 @@ int qsb__mounts_prepare(struct qsb__mounts *mounts, const struct qsb__plan *plan
 		/* An empty file has no size, but costs the kernel about a kilobyte. */
 		snprintf(mounts->size, sizeof(mounts->size), "%llu", (unsigned long long)plan->tmp_bytes);
 		snprintf(mounts->inodes, sizeof(mounts->inodes), "%llu",
-		         (unsigned long long)(inodes < FEWEST_INODES ? FEWEST_INODES : inodes));
+			 (unsigned long long)(inodes < FEWEST_INODES ? FEWEST_INODES : inodes));
 	}
 	return 0;
 }

@@ -59,24 +59,29 @@ static void why_no_namespace(int os_code, char *cause, size_t cause_size, char *
 		snprintf(cause, cause_size, "user namespaces are switched off (user.max_user_namespaces is 0)");
 		snprintf(fix, fix_size, "sudo sysctl -w user.max_user_namespaces=15000");
 	} else if (read_setting("/proc/sys/kernel/unprivileged_userns_clone") == 0) {
-		snprintf(cause, cause_size, "user namespaces are for root only here (kernel.unprivileged_userns_clone is 0)");
+		snprintf(cause, cause_size,
+			 "user namespaces are for root only here (kernel.unprivileged_userns_clone is 0)");
 		snprintf(fix, fix_size, "sudo sysctl -w kernel.unprivileged_userns_clone=1");
 	} else if (read_setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1) {
 		snprintf(cause, cause_size, "AppArmor keeps user namespaces from programs without a profile");
 		snprintf(fix, fix_size, "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0");
 	} else if (os_code == ENOSYS) {
 		snprintf(cause, cause_size, "the kernel, or a seccomp filter around this process, lacks clone3");
-		snprintf(fix, fix_size, "start from outside the container, or give it a seccomp profile that allows clone3");
+		snprintf(fix, fix_size,
+			 "start from outside the container, or give it a seccomp profile that allows clone3");
 	} else if (os_code == ENOSPC) {
 		snprintf(cause, cause_size, "the limit on namespaces is reached");
 		snprintf(fix, fix_size, "sudo sysctl -w user.max_user_namespaces=15000");
 	} else if (os_code == EPERM && prctl(PR_GET_SECCOMP) == 2) {
-		snprintf(cause, cause_size, "a seccomp filter around this process (a container, or another sandbox) refuses them");
-		snprintf(fix, fix_size, "start from outside it, or allow clone, clone3, unshare and mount calls in its profile");
+		snprintf(cause, cause_size,
+			 "a seccomp filter around this process (a container, or another sandbox) refuses them");
+		snprintf(fix, fix_size,
+			 "start from outside it, or allow clone, clone3, unshare and mount calls in its profile");
 	} else if (os_code == EINVAL) {
 		snprintf(cause, cause_size, "the kernel was built without one of the kinds of namespaces");
-		snprintf(fix, fix_size, "use a kernel with CONFIG_USER_NS, CONFIG_PID_NS, CONFIG_NET_NS, CONFIG_IPC_NS, "
-		                        "CONFIG_UTS_NS and CONFIG_CGROUPS");
+		snprintf(fix, fix_size,
+			 "use a kernel with CONFIG_USER_NS, CONFIG_PID_NS, CONFIG_NET_NS, CONFIG_IPC_NS, "
+			 "CONFIG_UTS_NS and CONFIG_CGROUPS");
 	} else {
 		snprintf(cause, cause_size, "the kernel refuses them: %s", strerror(os_code));
 		snprintf(fix, fix_size, "look for what forbids it: a security module (dmesg), a container's settings");
@@ -102,7 +107,7 @@ static int try_namespaces(int *mount_error)
 {
 	struct clone_args arguments = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
-		         CLONE_NEWCGROUP,
+			 CLONE_NEWCGROUP,
 		.exit_signal = SIGCHLD,
 	};
 	const struct mount_attr private = {.propagation = MS_PRIVATE};
@@ -148,7 +153,8 @@ static void probe_namespaces(struct qsb__probe *probe)
 
 static void probe_mounts(struct qsb__probe *probe)
 {
-	bool ok = has_call(SYS_mount_setattr) && has_call(SYS_open_tree) && has_call(SYS_move_mount) && has_call(SYS_openat2);
+	bool ok = has_call(SYS_mount_setattr) && has_call(SYS_open_tree) && has_call(SYS_move_mount) &&
+		  has_call(SYS_openat2);
 	struct qsb__probe_row *row = add_row(probe, "mount calls", ok, true);
 
 	describe(row, ok ? "open_tree, move_mount, mount_setattr" : "mount_setattr and its kin are missing");
@@ -173,7 +179,7 @@ static void probe_rules(struct qsb__probe *probe)
 	struct qsb__probe_row *row = add_row(probe, "rules by name", ok, false);
 
 	describe(row, ok ? "denied patterns and paths that do not exist yet are held while the command runs"
-	                 : "denied patterns and paths that do not exist yet are refused");
+			 : "denied patterns and paths that do not exist yet are refused");
 	if (!ok)
 		snprintf(row->fix, sizeof(row->fix), "use Linux 5.19 or newer");
 }
@@ -185,7 +191,7 @@ static void probe_landlock(struct qsb__probe *probe)
 
 	if (version > 0)
 		describe(row, "version %d%s", version,
-		         version < 6 ? ": no scopes, so network mode \"host\" is refused" : "");
+			 version < 6 ? ": no scopes, so network mode \"host\" is refused" : "");
 	else
 		describe(row, "missing: the mounts alone hold the files, and FIFOs in the workspace are not refused");
 	if (version == 0)
@@ -202,9 +208,10 @@ static void probe_limits(struct qsb__probe *probe)
 	row = add_row(probe, "control groups", place[0] != '\0', false);
 	if (place[0])
 		describe(row, "%s:%s%s%s", place, held[QSB__CONTROLLER_MEMORY] ? " memory" : "",
-		         held[QSB__CONTROLLER_PIDS] ? " pids" : "", held[QSB__CONTROLLER_CPU] ? " cpu" : "");
+			 held[QSB__CONTROLLER_PIDS] ? " pids" : "", held[QSB__CONTROLLER_CPU] ? " cpu" : "");
 	else
-		describe(row, "none to write to: memory by a watch, processes by a resource limit, processors by affinity");
+		describe(row,
+			 "none to write to: memory by a watch, processes by a resource limit, processors by affinity");
 	if (!place[0])
 		snprintf(row->fix, sizeof(row->fix), "start under a systemd user session with delegated controllers");
 }
@@ -217,7 +224,7 @@ static void probe_sockets(struct qsb__probe *probe)
 	if (fd >= 0)
 		close(fd);
 	describe(row, fd >= 0 ? "sock_diag: a unix socket made inside is told from one of the host"
-	                      : "missing: unix sockets work in /tmp only");
+			      : "missing: unix sockets work in /tmp only");
 }
 
 void qsb__namespaces_probe(struct qsb__probe *probe)

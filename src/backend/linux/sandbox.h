@@ -20,31 +20,31 @@ enum qsb__mount_source {
 	QSB__SOURCE_SCRATCH,   /* a folder of the scratch file system: `scratch` names it */
 	QSB__SOURCE_PROC,
 	QSB__SOURCE_DEV,
-	QSB__SOURCE_LINK       /* a symbolic link to `target`, inside the scratch file system */
+	QSB__SOURCE_LINK /* a symbolic link to `target`, inside the scratch file system */
 };
 
 struct qsb__mount {
 	enum qsb__mount_source source;
-	const char *path;     /* where it goes, and for HOST where it comes from; belongs to the plan */
-	const char *rule;     /* who asked; for messages */
-	const char *target;   /* of a LINK */
-	char scratch[24];     /* name of a folder in the scratch file system */
+	const char *path;   /* where it goes, and for HOST where it comes from; belongs to the plan */
+	const char *rule;   /* who asked; for messages */
+	const char *target; /* of a LINK */
+	char scratch[24];   /* name of a folder in the scratch file system */
 	unsigned short scratch_mode;
 	bool writable;
 	bool is_dir;
-	bool early;           /* the source will be out of sight when its turn comes: clone it before */
-	bool set_read_only;   /* its clone would be writable: say so */
+	bool early;         /* the source will be out of sight when its turn comes: clone it before */
+	bool set_read_only; /* its clone would be writable: say so */
 };
 
 struct qsb__mounts {
 	struct qsb__mount *list;
 	size_t count;
-	bool empty_root;      /* QSB__STEP_ROOT */
-	bool root_writable;   /* "/" itself is writable: nothing is made read-only as a whole */
-	bool guard_kernel;    /* uid 0: /proc/sys and its kin must be read-only mounts */
-	char size[32];        /* of the scratch file system, for tmpfs; "" = no limit */
+	bool empty_root;    /* QSB__STEP_ROOT */
+	bool root_writable; /* "/" itself is writable: nothing is made read-only as a whole */
+	bool guard_kernel;  /* uid 0: /proc/sys and its kin must be read-only mounts */
+	char size[32];      /* of the scratch file system, for tmpfs; "" = no limit */
 	char inodes[32];
-	const char *devices[16];    /* further nodes or folders of /dev that the policy opts in to */
+	const char *devices[16]; /* further nodes or folders of /dev that the policy opts in to */
 	size_t device_count;
 };
 
@@ -54,30 +54,30 @@ struct qsb__sandbox {
 	struct sock_filter filter[QSB__FILTER_MAX];
 	unsigned short filter_length;
 	struct qsb__cgroup cgroup;
-	cpu_set_t cpus;       /* affinity, when cpu_count > 0 */
+	cpu_set_t cpus; /* affinity, when cpu_count > 0 */
 	unsigned cpu_count;
 	int landlock_abi;
 
 	char uid_map[32], gid_map[32];
-	char **candidates;    /* paths to try to execute, NULL-terminated */
-	char **script_argv;   /* "/bin/sh", a candidate, the other arguments: for a script without "#!" */
+	char **candidates;  /* paths to try to execute, NULL-terminated */
+	char **script_argv; /* "/bin/sh", a candidate, the other arguments: for a script without "#!" */
 	char **argv;
 	const struct qsb__launch *launch;
 
-	mode_t umask;         /* of the command: the caller's */
+	mode_t umask;             /* of the command: the caller's */
 	struct qsb__guard *guard; /* rules by name, NULL = none to hold */
 
 	pid_t init_pid;
 	int init_pidfd;
-	int status_fd;        /* ours; the child's end is status_child */
+	int status_fd; /* ours; the child's end is status_child */
 	int status_child;
 	int command_pidfd;
-	int calls_fd;         /* seccomp notification listener */
-	int proc_fd;          /* the sandbox's own /proc */
+	int calls_fd; /* seccomp notification listener */
+	int proc_fd;  /* the sandbox's own /proc */
 	int tty_fd;
-	int diag_fd;          /* sock_diag socket of the sandbox's network namespace */
-	int shm_fd;           /* the list of its System V shared memory */
-	bool memfd_seen;      /* memory files were made: the watch looks for them */
+	int diag_fd;     /* sock_diag socket of the sandbox's network namespace */
+	int shm_fd;      /* the list of its System V shared memory */
+	bool memfd_seen; /* memory files were made: the watch looks for them */
 	uint64_t scratch_device;
 	bool killed;
 };
@@ -115,10 +115,11 @@ struct qsb__devices {
 	size_t count;
 };
 int qsb__devices_clone(struct qsb__devices *devices, const struct qsb__mounts *mounts, bool tty, struct qsb_error *err);
-int qsb__devices_attach(const struct qsb__devices *devices, struct qsb__mounted *mounted, int target, struct qsb_error *err);
+int qsb__devices_attach(const struct qsb__devices *devices, struct qsb__mounted *mounted, int target,
+			struct qsb_error *err);
 
-/* tree.c, in the child: small steps on mounts. Paths are absolute and free of symlinks: one met on the way is an error. */
-int qsb__tree_find(const char *path, int *out);                    /* O_PATH descriptor; 0 or -errno */
+/* tree.c, in the child: small steps on mounts. Paths are absolute; a symlink met on the way is an error. */
+int qsb__tree_find(const char *path, int *out); /* O_PATH descriptor; 0 or -errno */
 int qsb__tree_clone(int at, const char *name, bool recursive, int *out);
 int qsb__tree_new(const char *type, const char *const options[][2], unsigned attributes, int *out);
 int qsb__tree_attributes(int tree, unsigned set, bool recursive);

@@ -156,7 +156,7 @@ const struct qsb__call qsb__guarded_calls[] = {
 	/* The same by other means: programs take the calls above then. */
 	{nr_setxattrat, QSB__CALL_ABSENT, 0},
 	{nr_removexattrat, QSB__CALL_ABSENT, 0},
-	/* Rules that a program sets for itself would not bind what the guard does for it: honest to say there are none. */
+	/* Rules that a program sets for itself would not bind what the guard does for it: it is told of none. */
 	{SYS_landlock_create_ruleset, QSB__CALL_ABSENT, 0},
 	{SYS_landlock_add_rule, QSB__CALL_ABSENT, 0},
 	{SYS_landlock_restrict_self, QSB__CALL_ABSENT, 0},

@@ -5,29 +5,29 @@
 #include <stddef.h>
 
 enum qsb__call_rule {
-	QSB__CALL_REFUSE,        /* EPERM */
-	QSB__CALL_ABSENT,        /* ENOSYS: programs then take an older way */
-	QSB__CALL_NAMESPACES,    /* clone, unshare: refused with a namespace flag in argument 0 */
-	QSB__CALL_SOCKET,        /* the families and types that stay inside */
+	QSB__CALL_REFUSE,     /* EPERM */
+	QSB__CALL_ABSENT,     /* ENOSYS: programs then take an older way */
+	QSB__CALL_NAMESPACES, /* clone, unshare: refused with a namespace flag in argument 0 */
+	QSB__CALL_SOCKET,     /* the families and types that stay inside */
 	QSB__CALL_SOCKETPAIR,
-	QSB__CALL_IOCTL,         /* terminal injection and console keys refused */
+	QSB__CALL_IOCTL, /* terminal injection and console keys refused */
 	QSB__CALL_PERSONALITY,
-	QSB__CALL_MODE_1,        /* argument 1 is a file mode: no setuid, no setgid */
+	QSB__CALL_MODE_1, /* argument 1 is a file mode: no setuid, no setgid */
 	QSB__CALL_MODE_2,
-	QSB__CALL_OPEN_2,        /* flags in argument 1, mode in 2 */
-	QSB__CALL_OPEN_3,        /* flags in argument 2, mode in 3 */
-	QSB__CALL_ASK_MEMORY,    /* the supervisor answers, when it watches memory; else allowed */
-	QSB__CALL_ASK_CPUS,      /* the same for processors held by affinity */
-	QSB__CALL_ASK,           /* the supervisor answers */
+	QSB__CALL_OPEN_2,     /* flags in argument 1, mode in 2 */
+	QSB__CALL_OPEN_3,     /* flags in argument 2, mode in 3 */
+	QSB__CALL_ASK_MEMORY, /* the supervisor answers, when it watches memory; else allowed */
+	QSB__CALL_ASK_CPUS,   /* the same for processors held by affinity */
+	QSB__CALL_ASK,        /* the supervisor answers */
 	/* Only with live rules: the same checks first, then the supervisor. */
 	QSB__CALL_ASK_MODE_1,
 	QSB__CALL_ASK_MODE_2,
-	QSB__CALL_ASK_OPEN_2,    /* opens that can change something */
+	QSB__CALL_ASK_OPEN_2, /* opens that can change something */
 	QSB__CALL_ASK_OPEN_3,
-	QSB__CALL_ASK_READ_2,    /* every open but O_PATH's */
+	QSB__CALL_ASK_READ_2, /* every open but O_PATH's */
 	QSB__CALL_ASK_READ_3,
-	QSB__CALL_ASK_PATH_1,    /* argument 1 is a path, or NULL: then it is no name that changes */
-	QSB__CALL_NO_ATTRIBUTE,  /* EOPNOTSUPP */
+	QSB__CALL_ASK_PATH_1,   /* argument 1 is a path, or NULL: then it is no name that changes */
+	QSB__CALL_NO_ATTRIBUTE, /* EOPNOTSUPP */
 	QSB__CALL_GUARDED_IOCTL,
 	QSB__CALL_GUARDED_CLONE,
 	QSB__CALL_KINDS
@@ -36,7 +36,7 @@ enum qsb__call_rule {
 struct qsb__call {
 	int number;
 	enum qsb__call_rule rule;
-	unsigned char nested;     /* still allowed when the policy allows a sandbox inside */
+	unsigned char nested; /* still allowed when the policy allows a sandbox inside */
 };
 
 extern const struct qsb__call qsb__calls[];

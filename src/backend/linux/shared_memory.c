@@ -81,7 +81,8 @@ static uint64_t segment_bytes(const char *line)
 	unsigned long attached, resident, swapped;
 
 	if (sscanf(line, "%*d %*d %*o %*u %*d %*d %lu %*u %*u %*u %*u %*u %*u %*u %lu %lu", &attached, &resident,
-	           &swapped) != 3 || attached > 0)
+		   &swapped) != 3 ||
+	    attached > 0)
 		return 0;
 	return (uint64_t)resident + swapped;
 }
@@ -112,5 +113,6 @@ static uint64_t loose_segments(int list)
 
 uint64_t qsb__shared_memory(const struct qsb__sandbox *sandbox)
 {
-	return loose_segments(sandbox->shm_fd) + (sandbox->memfd_seen && sandbox->proc_fd >= 0 ? memory_files(sandbox) : 0);
+	return loose_segments(sandbox->shm_fd) +
+	       (sandbox->memfd_seen && sandbox->proc_fd >= 0 ? memory_files(sandbox) : 0);
 }

@@ -45,7 +45,8 @@ int qsb__tree_new(const char *type, const char *const options[][2], unsigned att
 	if (context < 0)
 		return -errno;
 	for (size_t i = 0; options[i][0]; i++)
-		if (options[i][1][0] && syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, options[i][0], options[i][1], 0) != 0)
+		if (options[i][1][0] &&
+		    syscall(SYS_fsconfig, context, FSCONFIG_SET_STRING, options[i][0], options[i][1], 0) != 0)
 			return -errno;
 	if (syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) != 0)
 		return -errno;
