@@ -123,6 +123,9 @@ int qsb__build_globs(struct qsb__build *build);
 /* name_scan.c: protected names that exist in writable roots. */
 int qsb__build_names(struct qsb__build *build);
 
+/* pins.c: folders that must not be renamed, and entries that only the live rule holds. The rules are sorted. */
+int qsb__build_pins(struct qsb__build *build);
+
 /* steps.c: from rules to steps, name rules and gaps. */
 int qsb__build_steps(struct qsb__build *build);
 /* `folder` and the rule's texts must stay until the plan is made. */
