@@ -36,7 +36,6 @@ void qsb__stop_close(struct qsb__stop *stop)
 	for (size_t i = 0; i < stop->kept_count; i++)
 		close(stop->kept[i]);
 	stop->kept_count = 0;
-	stop->root = -1;
 	stop->proved = false;
 }
 

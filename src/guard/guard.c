@@ -115,6 +115,7 @@ int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err)
 
 static int make_descriptors(struct qsb__guard *guard, struct qsb_error *err)
 {
+	guard->root_fd = -1;
 	guard->proc_self_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	guard->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	guard->denial_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

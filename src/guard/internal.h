@@ -51,7 +51,7 @@ struct qsb__guard {
 	size_t stream_count;
 	bool passed; /* further descriptors of the host were handed in */
 
-	int listener, proc_self_fd;
+	int listener, proc_self_fd, root_fd;
 	char root[PATH_MAX]; /* what the kernel puts before every path of the sandbox, "" = nothing */
 	size_t root_length;
 	bool rootless; /* that could not be found out */
@@ -78,13 +78,12 @@ struct qsb__guard {
 	size_t denial_first, denial_count;
 };
 
-/* One call. `root` and what was kept are closed at its end. */
+/* One call. What was kept is closed at its end. */
 struct qsb__stop {
 	struct qsb__guard *guard;
 	struct seccomp_notif call;
 	struct qsb__tasks *tasks;
 	bool proved; /* the task of tasks->at is the caller: its folder was of use in this call */
-	int root;
 	int kept[QSB__GUARD_KEPT];
 	size_t kept_count;
 };

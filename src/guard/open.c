@@ -204,6 +204,26 @@ static int judge_denied(struct opening *opening, const struct stat *status)
 	return qsb__judge_refuse(opening->stop, status ? "write" : "create", &opening->place);
 }
 
+/* The files of /proc are judged apart; ordinary folders are remembered as long as nothing moves. */
+static bool is_ordinary(struct opening *opening)
+{
+	struct qsb__tasks *tasks = opening->stop->tasks;
+	const struct qsb__place *place = &opening->place;
+	size_t length = strlen(place->path) - strlen(opening->name);
+
+	if (!place->named || length >= sizeof(tasks->folder))
+		return false;
+	if (tasks->folder_age == opening->stop->guard->moves && strncmp(tasks->folder, place->path, length) == 0 &&
+	    tasks->folder[length] == '\0')
+		return true;
+	if (qsb__resolve_is_proc(opening->folder))
+		return false;
+	memcpy(tasks->folder, place->path, length);
+	tasks->folder[length] = '\0';
+	tasks->folder_age = opening->stop->guard->moves;
+	return true;
+}
+
 static int judge_name(struct opening *opening, const struct stat *status)
 {
 	const struct qsb__place *place = &opening->place;
@@ -213,7 +233,8 @@ static int judge_name(struct opening *opening, const struct stat *status)
 		return qsb__judge_reading(opening->stop, place);
 	if (place->denied)
 		code = judge_denied(opening, status);
-	if (code == 0 && status && !S_ISLNK(status->st_mode) && qsb__resolve_is_proc(opening->folder))
+	if (code == 0 && status && !S_ISLNK(status->st_mode) && !is_ordinary(opening) &&
+	    qsb__resolve_is_proc(opening->folder))
 		code = judge_proc(opening->stop, place->path, opening->flags);
 	if (code == 0 && changes(opening->flags) && (!status || !S_ISLNK(status->st_mode)))
 		code = qsb__judge_fence(opening->stop, opening->folder, place,
@@ -265,26 +286,6 @@ static long open_otherwise(struct opening *opening, int error, const struct stat
 	return -error;
 }
 
-/* The files of /proc are judged apart; ordinary folders are remembered as long as nothing moves. */
-static bool is_ordinary(struct opening *opening)
-{
-	struct qsb__tasks *tasks = opening->stop->tasks;
-	const struct qsb__place *place = &opening->place;
-	size_t length = strlen(place->path) - strlen(opening->name);
-
-	if (!place->named || length >= sizeof(tasks->folder))
-		return false;
-	if (tasks->folder_age == opening->stop->guard->moves && strncmp(tasks->folder, place->path, length) == 0 &&
-	    tasks->folder[length] == '\0')
-		return true;
-	if (qsb__resolve_is_proc(opening->folder))
-		return false;
-	memcpy(tasks->folder, place->path, length);
-	tasks->folder[length] = '\0';
-	tasks->folder_age = opening->stop->guard->moves;
-	return true;
-}
-
 /* The commonest case, a new file where it may be made: with O_EXCL nothing that is there can be opened, nor make us
  * wait. Whatever goes wrong is left to the long way. */
 static int open_new(struct opening *opening)
@@ -305,6 +306,7 @@ static long open_name(struct opening *opening)
 	struct qsb__stop *stop = opening->stop;
 	struct stat status, *found = NULL;
 	int code, fd, flags;
+	unsigned hurry;
 
 	opening->folder = qsb__resolve_parent(stop, opening->start, opening->path, &opening->last);
 	if (opening->folder < 0)
@@ -318,20 +320,26 @@ static long open_name(struct opening *opening)
 		return fd;
 	if (fstatat(opening->folder, opening->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
 		found = &status;
+	else if (errno == ENOENT && !(opening->flags & O_CREAT))
+		return -ENOENT;
 	code = judge_name(opening, found);
 	if (code != 0)
 		return code;
 	if (strcmp(opening->place.path, "/dev/tty") == 0)
 		return open_object(opening, find_terminal(stop));
 	flags = opening->flags;
+	/* A plain file that is only read makes nobody wait, but for a lease of the sandbox's own. */
+	hurry = found && S_ISREG(found->st_mode) && !changes(flags) ? 0 : O_NONBLOCK;
 	if (((flags & O_CREAT) && !qsb__stop_take_umask(stop)) || !qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
 	if (found && S_ISFIFO(found->st_mode) && (flags & (O_ACCMODE | O_NONBLOCK)) == O_RDONLY)
 		return open_otherwise(opening, EWOULDBLOCK, found);
 	/* Not O_NOFOLLOW, which F_GETFL would show; O_NOCTTY, or a terminal would become ours. */
-	fd = qsb__resolve_open(opening->folder, opening->last, (unsigned)(flags | O_NONBLOCK | O_NOCTTY),
+	fd = qsb__resolve_open(opening->folder, opening->last, (unsigned)(flags | O_NOCTTY) | hurry,
 			       flags & O_CREAT ? opening->mode : 0, RESOLVE_NO_SYMLINKS);
-	return fd >= 0 ? finish(fd, flags) : open_otherwise(opening, errno, found);
+	if (fd < 0)
+		return open_otherwise(opening, errno, found);
+	return hurry ? finish(fd, flags) : fd;
 }
 
 /* What the kernel refuses by the flags alone. */

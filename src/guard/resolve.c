@@ -24,11 +24,23 @@ struct walk {
 	bool more, slash;            /* after it */
 };
 
+/* The same for all processes of the sandbox: none may change it. So the first caller's is kept. */
 int qsb__resolve_root(struct qsb__stop *stop)
 {
-	if (stop->root < 0)
-		stop->root = qsb__stop_open(stop, "root", O_PATH | O_DIRECTORY);
-	return stop->root;
+	int *root = &stop->guard->root_fd;
+	int none = -1, fd = __atomic_load_n(root, __ATOMIC_ACQUIRE);
+
+	if (fd >= 0)
+		return fd;
+	fd = qsb__stop_open(stop, "root", O_PATH | O_DIRECTORY);
+	if (fd < 0 || !qsb__stop_waits(stop))
+		return fd < 0 ? fd : -ESRCH;
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0 && !__atomic_compare_exchange_n(root, &none, fd, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		close(fd);
+		return none;
+	}
+	return fd < 0 ? -errno : fd;
 }
 
 /* Where a relative path starts: a descriptor, or a negative errno. An absolute one needs none: AT_FDCWD then. */
@@ -206,23 +218,41 @@ static bool goes_up(const char *path)
 	return false;
 }
 
+/*
+ * Is it certain that the caller would not find it either? /proc/self is a link that only its own processes can read, so
+ * "no such file" says nothing after a link was followed.
+ */
+static bool is_missing(int from, const char *path, bool absolute, int error)
+{
+	int fd;
+
+	if (error != ENOENT || !absolute)
+		return error == ENOENT;
+	fd = qsb__resolve_open(from, path, O_PATH, 0, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+	if (fd >= 0)
+		close(fd);
+	return fd < 0 && errno == ENOENT;
+}
+
 int qsb__resolve(struct qsb__stop *stop, int start, const char *path, bool follow, bool folder)
 {
 	bool absolute = path[0] == '/';
 	int from = absolute ? qsb__resolve_root(stop) : start;
 	uint64_t flags = O_PATH | (follow ? 0U : (unsigned)O_NOFOLLOW) | (folder ? (unsigned)O_DIRECTORY : 0U);
+	int fd, error;
 
 	if (from < 0)
 		return from;
-	if (absolute || !goes_up(path)) {
-		int fd = qsb__resolve_open(from, path, flags, 0,
-					   RESOLVE_NO_MAGICLINKS | (absolute ? RESOLVE_IN_ROOT : RESOLVE_NO_SYMLINKS));
-
-		if (fd >= 0)
-			return qsb__stop_keep(stop, fd);
-		if (errno != ENOENT && errno != ELOOP && errno != EXDEV && errno != EAGAIN)
-			return -errno;
-	}
+	if (!absolute && goes_up(path))
+		return walk_path(stop, start, path, follow, folder);
+	fd = qsb__resolve_open(from, path, flags, 0,
+			       RESOLVE_NO_MAGICLINKS | (absolute ? RESOLVE_IN_ROOT : RESOLVE_NO_SYMLINKS));
+	if (fd >= 0)
+		return qsb__stop_keep(stop, fd);
+	error = errno;
+	if (is_missing(from, path, absolute, error) ||
+	    (error != ENOENT && error != ELOOP && error != EXDEV && error != EAGAIN))
+		return -error;
 	return walk_path(stop, start, path, follow, folder);
 }
 

@@ -168,7 +168,7 @@ static bool note_thread(struct qsb__guard *guard, pid_t from, pid_t to)
 static void *receiver(void *argument)
 {
 	struct qsb__guard *guard = argument;
-	struct qsb__stop stop = {.guard = guard, .root = -1};
+	struct qsb__stop stop = {.guard = guard};
 	int got = 0;
 
 	stop.tasks = calloc(1, sizeof(*stop.tasks));
@@ -313,8 +313,8 @@ void qsb__guard_free(struct qsb__guard *guard)
 		return;
 	if (guard->stop_fd >= 0 && write(guard->stop_fd, &one, sizeof(one)) == sizeof(one))
 		end_threads(guard);
-	for (int i = 0; i < 3; i++) {
-		int fd = (int[]){guard->stop_fd, guard->denial_fd, guard->proc_self_fd}[i];
+	for (int i = 0; i < 4; i++) {
+		int fd = (int[]){guard->stop_fd, guard->denial_fd, guard->proc_self_fd, guard->root_fd}[i];
 
 		if (fd >= 0)
 			close(fd);

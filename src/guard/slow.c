@@ -35,7 +35,7 @@ struct slow {
 static bool has_signal(const struct slow *slow)
 {
 	struct qsb__tasks *tasks = calloc(1, sizeof(*tasks));
-	struct qsb__stop stop = {.guard = slow->guard, .call = slow->call, .tasks = tasks, .root = -1};
+	struct qsb__stop stop = {.guard = slow->guard, .call = slow->call, .tasks = tasks};
 	char text[4096];
 	bool waits = false;
 
@@ -96,7 +96,7 @@ static void finish(const struct slow *slow, int fd)
 
 static void wait_for(const struct slow *slow)
 {
-	struct qsb__stop stop = {.guard = slow->guard, .call = slow->call, .root = -1};
+	struct qsb__stop stop = {.guard = slow->guard, .call = slow->call};
 
 	for (long pause = SHORTEST_NS;; pause = pause < LONGEST_NS ? 2 * pause : pause) {
 		int fd = try_open(slow);
@@ -109,14 +109,15 @@ static void wait_for(const struct slow *slow)
 			qsb__guard_answer(slow->guard, slow->call.id, -errno);
 			return;
 		}
+		/* Before the looks: a caller that died meanwhile must not get a reader of its FIFO. */
+		if (!only_reads(slow))
+			pause_for(pause);
 		if (!qsb__stop_waits(&stop))
 			return;
 		if (has_signal(slow)) {
 			qsb__guard_answer(slow->guard, slow->call.id, -RESTART_CALL);
 			return;
 		}
-		if (!only_reads(slow))
-			pause_for(pause);
 	}
 }
 
