@@ -194,7 +194,8 @@ static unsigned granted_by(const struct qsb__step *step)
 	case QSB__STEP_DEV:
 		return QSB__ACCESS_READ | QSB__ACCESS_WRITE | SCRATCH;
 	case QSB__STEP_BIND_RO:
-		return QSB__ACCESS_READ;
+		/* One that a denial of writing brought about says nothing of reading: another rule may deny that. */
+		return step->allows & QSB__ACCESS_READ;
 	default:
 		return 0;
 	}

@@ -50,6 +50,7 @@ static int add_step(struct qsb__build *build, enum qsb__step_kind kind, const st
 	memset(step, 0, sizeof(*step));
 	step->kind = kind;
 	step->is_dir = node->file == QSB__FILE_DIR;
+	step->allows = rule->allow;
 	step->path = qsb__arena_text(build->arena, node->path);
 	step->text = qsb__arena_text(build->arena, rule->text);
 	step->rule = shared_copy(build, qsb__build_rule_text(build, rule));

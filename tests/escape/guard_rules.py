@@ -126,6 +126,19 @@ def reading(case):
                not os.path.getsize(os.path.join(case.work, 'copy')), 'the secret was copied', inside)
 
 
+@row('A-guard-3', 'two rules meet: a file kept from writing by one is kept from reading by the other, found at the start or not')
+def two_rules(case):
+    for number in range(2 * FENCED):
+        case.write(f'a{number}.txt', 'a')
+    case.write('deep/b.key', 'the-secret')
+    for number in range(FENCED):
+        case.write(f'fenced{number}.key', 'fenced')
+    options = ['--deny-read', '**/*.key', '--deny-write', 'deep/b.*']
+    inside = case.inside(['cat', 'deep/b.key'], options)
+    case.control('the-secret' in case.plain(['cat', 'deep/b.key']).out, 'it can be read outside')
+    case.check('the-secret' not in inside.out, 'the secret was read', inside)
+
+
 @row('A-guard-4', 'what the guard does for a command is not more than the command may')
 def not_more(case):
     case.write('old.key', 'old')

@@ -128,7 +128,8 @@ static void test_mounts(void)
 
 	begin(&world);
 	add(&world, QSB__STEP_BIND_RW, "/w");
-	add(&world, QSB__STEP_BIND_RO, "/w/shown.key");
+	add(&world, QSB__STEP_BIND_RO, "/w/shown.key")->allows = QSB__ACCESS_READ;
+	add(&world, QSB__STEP_BIND_RO, "/w/fenced.key");
 	add(&world, QSB__STEP_BIND_RW, "/w/open.key");
 	add(&world, QSB__STEP_MASK_FILE, "/w/hidden.key");
 	add_rule(&world, "/w", "**/*.key", QSB__ACCESS_READ | QSB__ACCESS_WRITE);
@@ -142,6 +143,7 @@ static void test_mounts(void)
 	is_denied(&world, "/w/shown.key", true);
 	tap_ok(!denies(&world, "/w/shown.key", QSB__ACCESS_READ), "a read-only mount at a denied name may be read");
 	tap_ok(denies(&world, "/w/a.key", QSB__ACCESS_READ), "another denied name may not");
+	tap_ok(denies(&world, "/w/fenced.key", QSB__ACCESS_READ), "nor one that only a denial of writing made read-only");
 	end(&world);
 	begin(&world);
 	add(&world, QSB__STEP_BIND_RW, "/w");
