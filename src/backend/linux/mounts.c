@@ -304,6 +304,27 @@ static int guard_proc(const struct work *work, int proc, struct qsb_error *err)
 	return 0;
 }
 
+/* What uid 0 may read there without a capability tells of the whole machine: its memory, its keys, its timers. */
+static int mask_proc(const struct work *work, int proc, struct qsb_error *err)
+{
+	static const char *const files[] = {"kcore", "keys", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats",
+	                                    "sched_debug", "slabinfo", "timer_list", "vmallocinfo"};
+
+	for (size_t i = 0; work->mounts->guard_kernel && i < sizeof(files) / sizeof(files[0]); i++) {
+		QSB_CLEANUP_FD int mask = -1;
+		int code;
+
+		if (faccessat(proc, files[i], F_OK, 0) != 0)
+			continue;
+		code = qsb__tree_clone(work->mask_file, "", false, &mask);
+		if (code == 0 && qsb__move_mount(mask, proc, files[i], 0) != 0)
+			code = -errno;
+		if (code != 0)
+			return qsb__fail_os(err, -code, "mounts", "cannot mask /proc/%s", files[i]);
+	}
+	return 0;
+}
+
 static int attach(struct work *work, size_t i, struct qsb_error *err)
 {
 	const struct qsb__mount *mount = &work->mounts->list[i];
@@ -330,7 +351,8 @@ static int attach(struct work *work, size_t i, struct qsb_error *err)
 		work->mounted->proc_fd = openat(tree, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (work->mounted->proc_fd < 0)
 			return qsb__fail_os(err, errno, "mounts", "cannot open %s", mount->path);
-		return guard_proc(work, tree, err);
+		code = guard_proc(work, tree, err);
+		return code ? code : mask_proc(work, tree, err);
 	}
 	return 0;
 }

@@ -152,6 +152,8 @@ static void decide_order(struct qsb__mounts *mounts)
 int qsb__mounts_prepare(struct qsb__mounts *mounts, const struct qsb__plan *plan, struct qsb_error *err)
 {
 	bool sorted = true;
+	size_t planned;
+	int code;
 
 	memset(mounts, 0, sizeof(*mounts));
 	mounts->guard_kernel = getuid() == 0;
@@ -166,7 +168,11 @@ int qsb__mounts_prepare(struct qsb__mounts *mounts, const struct qsb__plan *plan
 			sorted = false;
 		mounts->count++;
 	}
-	if (!sorted)
+	planned = mounts->count;
+	code = qsb__mounts_add_aliases(mounts, err);
+	if (code != 0)
+		return code;
+	if (!sorted || mounts->count > planned)
 		qsort(mounts->list, mounts->count, sizeof(*mounts->list), compare_mounts);
 	decide_order(mounts);
 	if (plan->tmp_bytes) {
@@ -182,6 +188,9 @@ int qsb__mounts_prepare(struct qsb__mounts *mounts, const struct qsb__plan *plan
 
 void qsb__mounts_clear(struct qsb__mounts *mounts)
 {
+	for (size_t i = 0; i < mounts->alias_count; i++)
+		free(mounts->aliases[i]);
+	free(mounts->aliases);
 	free(mounts->list);
 	memset(mounts, 0, sizeof(*mounts));
 }

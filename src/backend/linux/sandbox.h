@@ -44,6 +44,8 @@ struct qsb__mounts {
 	bool guard_kernel;  /* uid 0: /proc/sys and its kin must be read-only mounts */
 	char size[32];      /* of the scratch file system, for tmpfs; "" = no limit */
 	char inodes[32];
+	char **aliases;       /* paths that no plan owns */
+	size_t alias_count;
 	const char *devices[16]; /* further nodes or folders of /dev that the policy opts in to */
 	size_t device_count;
 };
@@ -96,6 +98,8 @@ enum { QSB__FD_COMMAND, QSB__FD_CALLS, QSB__FD_PROC, QSB__FD_DIAG, QSB__FD_TTY, 
 
 /* mounts_plan.c, in the supervisor */
 int qsb__mounts_prepare(struct qsb__mounts *mounts, const struct qsb__plan *plan, struct qsb_error *err);
+/* aliases.c: masks for the other places where the host shows what is masked. */
+int qsb__mounts_add_aliases(struct qsb__mounts *mounts, struct qsb_error *err);
 void qsb__mounts_clear(struct qsb__mounts *mounts);
 
 /* mounts.c, in the child: arranges everything that can be seen. */
