@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/doctor.h"
+#include "core/cleanup.h"
 #include "core/error.h"
 #include "core/policy_file.h"
 #include "core/policy_load.h"
@@ -165,10 +166,9 @@ static void judge_file(struct qsb__doctor_file *file, enum qsb__layer layer)
 {
 	struct qsb_error fault = {.code = 0};
 	struct qsb_policy *policy = NULL;
-	char *text = NULL;
+	QSB_CLEANUP_FREE char *text = NULL;
 	size_t length;
-	int rc = layer == QSB__LAYER_MANAGED ? qsb__policy_read_managed(file->path, &text, &length, &fault)
-					     : qsb__policy_read_file(file->path, &text, &length, &fault);
+	int rc = qsb__policy_read_layer(layer, file->path, &text, &length, &fault);
 
 	if (rc == QSB_E_NOT_FOUND)
 		return;
@@ -180,7 +180,6 @@ static void judge_file(struct qsb__doctor_file *file, enum qsb__layer layer)
 	if (rc)
 		snprintf(file->problem, sizeof(file->problem), "%s", fault.message);
 	qsb__policy_free(policy);
-	free(text);
 }
 
 static void look_at_files(struct qsb__doctor *doctor)

@@ -9,7 +9,6 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/json.h"
-#include "core/policy_load.h"
 
 static int refuse_kind(const struct stat *info, const char *name, struct qsb_error *err)
 {
@@ -100,41 +99,28 @@ static int open_file(const char *path, int flags, struct stat *info, int *out, s
 	return 0;
 }
 
-int qsb__policy_read_file(const char *path, char **text, size_t *length, struct qsb_error *err)
+/* Anybody who could write the managed policy could also take the bound away by it. */
+static int check_owner(const struct stat *info, const char *path, struct qsb_error *err)
 {
-	QSB_CLEANUP_FD int fd = -1;
-	struct stat info = {.st_mode = 0};
-	int code = open_file(path, 0, &info, &fd, err);
-
-	return code ? code : read_all(fd, (size_t)info.st_size, path, text, length, err);
+	if (info->st_uid == 0 && !(info->st_mode & (S_IWGRP | S_IWOTH)))
+		return 0;
+	return qsb__fail(
+		err, QSB_E_DENIED, "policy",
+		"the managed policy %s must belong to root and be writable by nobody else: chown root, chmod 644",
+		path);
 }
 
-int qsb__policy_read_project(const char *path, char **text, size_t *length, struct qsb_error *err)
+int qsb__policy_read_layer(enum qsb__layer layer, const char *path, char **text, size_t *length, struct qsb_error *err)
 {
-	QSB_CLEANUP_FD int fd = -1;
-	struct stat info = {.st_mode = 0};
 	/* A stranger's link would have us read any file of the user's, and tell of it in a message. */
-	int code = open_file(path, O_NOFOLLOW, &info, &fd, err);
-
-	return code ? code : read_all(fd, (size_t)info.st_size, path, text, length, err);
-}
-
-int qsb__policy_read_managed(const char *path, char **text, size_t *length, struct qsb_error *err)
-{
+	int flags = layer == QSB__LAYER_PROJECT ? O_NOFOLLOW : 0;
 	QSB_CLEANUP_FD int fd = -1;
 	struct stat info = {.st_mode = 0};
-	int code = open_file(path, 0, &info, &fd, err);
+	int code = open_file(path, flags, &info, &fd, err);
 
-	if (code)
-		return code;
-	/* Anybody who could write it could also take the bound away by it. */
-	if (info.st_uid != 0 || (info.st_mode & (S_IWGRP | S_IWOTH)))
-		return qsb__fail(
-			err, QSB_E_DENIED, "policy",
-			"the managed policy %s must belong to root and be writable by nobody else: chown root, "
-			"chmod 644",
-			path);
-	return read_all(fd, (size_t)info.st_size, path, text, length, err);
+	if (!code && layer == QSB__LAYER_MANAGED)
+		code = check_owner(&info, path, err);
+	return code ? code : read_all(fd, (size_t)info.st_size, path, text, length, err);
 }
 
 int qsb__policy_read_fd(int fd, const char *name, char **text, size_t *length, struct qsb_error *err)

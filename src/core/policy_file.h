@@ -4,13 +4,15 @@
 
 #include <stddef.h>
 
-#include <qiming/sandbox.h>
+#include "core/policy.h"
 
-/* As qsb__policy_read_file; the file must be root's, and no one else's to write: QSB_E_DENIED. */
-int qsb__policy_read_managed(const char *path, char **text, size_t *length, struct qsb_error *err);
-
-/* As qsb__policy_read_file; the file itself must not be a link. */
-int qsb__policy_read_project(const char *path, char **text, size_t *length, struct qsb_error *err);
+/*
+ * The file of a layer, at most QSB__JSON_MAX bytes of it. The caller frees *text, which ends with a NUL. A project's
+ * must not be a link; the managed one must be root's, and no one else's to write.
+ *   QSB_E_NOT_FOUND  it is not there
+ *   QSB_E_DENIED     the managed file is not root's alone
+ */
+int qsb__policy_read_layer(enum qsb__layer layer, const char *path, char **text, size_t *length, struct qsb_error *err);
 
 /* From where the descriptor stands to its end: a plain file, a pipe or a socket. It stays open. */
 int qsb__policy_read_fd(int fd, const char *name, char **text, size_t *length, struct qsb_error *err);

@@ -51,9 +51,7 @@ static int read_layer(struct layers *layers, enum qsb__layer layer, const char *
 	QSB_CLEANUP_FREE char *text = NULL;
 	struct qsb_error fault;
 	size_t length;
-	int code = layer == QSB__LAYER_MANAGED   ? qsb__policy_read_managed(path, &text, &length, &fault)
-		   : layer == QSB__LAYER_PROJECT ? qsb__policy_read_project(path, &text, &length, &fault)
-						 : qsb__policy_read_file(path, &text, &length, &fault);
+	int code = qsb__policy_read_layer(layer, path, &text, &length, &fault);
 
 	if (code == QSB_E_NOT_FOUND && layer != QSB__LAYER_FILE)
 		return 0;

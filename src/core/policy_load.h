@@ -57,12 +57,6 @@ int qsb__policy_load(struct qsb_policy **out, const struct qsb__policy_sources *
 /* The user's file, whether it is there or not. false = no home, or too long. */
 bool qsb__policy_user_file(const struct qsb__policy_sources *sources, char *out, size_t size);
 
-/*
- * Reads a policy file: at most QSB__JSON_MAX bytes of a plain file, never waiting for one. The caller frees *text,
- * which ends with a NUL.
- */
-int qsb__policy_read_file(const char *path, char **text, size_t *length, struct qsb_error *err);
-
 /* The effective values as a policy that could be loaded again; with_origins: {"policy", "origins", "notes"}. The caller
  * frees it; NULL = no memory. */
 char *qsb__policy_to_json(const struct qsb_policy *policy, bool with_origins);

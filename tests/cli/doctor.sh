@@ -36,6 +36,9 @@ is 'and the file' 'cannot be used' "$(qs doctor --json | field 'r["files"][2]["s
 printf '{"limits":{"memory":"1g"}}' >"$ws/.qiming-sandbox.json"
 is 'a file that is one is in use' 'in use' "$(qs doctor --json | field 'r["files"][2]["state"]')"
 is 'its limit is shown' 1g "$(qs doctor --json | field 'r["limits"][0]["value"]')"
+mv "$ws/.qiming-sandbox.json" "$scratch/elsewhere"
+ln -s "$scratch/elsewhere" "$ws/.qiming-sandbox.json"
+is 'behind a link it would be refused' 'cannot be used' "$(qs doctor --json | field 'r["files"][2]["state"]')"
 rm "$ws/.qiming-sandbox.json"
 
 # The self-test. Its folder is in the cache, where there is one.
