@@ -87,6 +87,12 @@ void qsb__supervisor_signal(struct qsb__supervisor *supervisor, int number);
 /* Ends the whole tree on somebody's order: the result is that of the signal `number`. */
 void qsb__supervisor_kill(struct qsb__supervisor *supervisor, int number);
 
+/* run.c: the command's output goes through us. */
+bool qsb__output_is_relayed(const struct qsb__supervisor *supervisor);
+
+/* outcome.c: fills in the result of a run that is over. */
+void qsb__outcome_note(struct qsb__supervisor *supervisor);
+
 /* terminal.c: --tty */
 void qsb__terminal_begin(struct qsb__supervisor *supervisor);
 void qsb__terminal_attach(struct qsb__supervisor *supervisor, int fd);

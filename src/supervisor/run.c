@@ -240,7 +240,7 @@ static bool has_foreground(void)
 }
 
 /* Output goes through us only when somebody wants it kept or bounded: else the command has the caller's own streams. */
-static bool is_relayed(const struct qsb__supervisor *supervisor)
+bool qsb__output_is_relayed(const struct qsb__supervisor *supervisor)
 {
 	const struct qsb__run_request *request = supervisor->request;
 
@@ -295,7 +295,7 @@ static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	qsb__keeper_init(&supervisor->kept_err, request->plan->output_bytes, false);
 	if (request->tty)
 		qsb__terminal_begin(supervisor);
-	return is_relayed(supervisor) ? make_pipes(supervisor, err) : 0;
+	return qsb__output_is_relayed(supervisor) ? make_pipes(supervisor, err) : 0;
 }
 
 static int poll_handle(struct qsb__supervisor *supervisor, uv_poll_t *handle, int fd, uv_poll_cb ready)
@@ -321,69 +321,10 @@ static int watch_over(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	qsb__events_open(supervisor);
 	qsb__control_open(supervisor);
 	qsb__watch_start(supervisor);
-	return is_relayed(supervisor) ? relay(supervisor, err) : 0;
+	return qsb__output_is_relayed(supervisor) ? relay(supervisor, err) : 0;
 }
 
 /* ---- after ---- */
-
-static void note_limits(struct qsb__supervisor *supervisor)
-{
-	const struct qsb__plan *plan = supervisor->request->plan;
-	const struct qsb__backend *backend = supervisor->request->backend;
-
-	for (size_t i = 0; i < sizeof(qsb__limit_names) / sizeof(qsb__limit_names[0]); i++) {
-		const char *name = qsb__limit_names[i];
-		const char *by = backend->limit_by(supervisor->sandbox, name);
-
-		if (!by && strcmp(name, "timeout") == 0)
-			by = plan->timeout_ms ? "supervisor" : "none";
-		else if (!by && strcmp(name, "diskReserve") == 0)
-			by = plan->disk_reserve_bytes ? "watch" : "none";
-		else if (!by && strcmp(name, "output") == 0)
-			by = !plan->output_bytes || !(is_relayed(supervisor) || supervisor->request->capture)
-				     ? "none"
-				     : "supervisor";
-		snprintf(supervisor->result->limit_by[i], sizeof(supervisor->result->limit_by[i]), "%s",
-			 by ? by : "none");
-	}
-}
-
-static void note_outcome(struct qsb__supervisor *supervisor)
-{
-	const struct qsb__outcome *outcome = &supervisor->outcome;
-	struct qsb__result *result = supervisor->result;
-	int status = outcome->wait_status;
-
-	result->user_ms = outcome->user_us / 1000;
-	result->system_ms = outcome->system_us / 1000;
-	result->max_rss_bytes = outcome->max_rss_bytes;
-	if (outcome->end == QSB__END_NOT_FOUND) {
-		result->exec_errno = outcome->os_error;
-		result->exit_code = outcome->os_error == ENOENT ? QSB__EXIT_NOT_FOUND : QSB__EXIT_NOT_EXECUTABLE;
-	} else if (outcome->end == QSB__END_EXITED && WIFEXITED(status)) {
-		result->exit_code = WEXITSTATUS(status);
-	} else {
-		/* Killed before it could have the signal that asked for its end. */
-		int asked = supervisor->started ? 0 : supervisor->ended_by;
-
-		result->signal = outcome->end == QSB__END_EXITED ? WTERMSIG(status) : asked ? asked : SIGKILL;
-		result->exit_code = 128 + result->signal;
-	}
-	if (result->timed_out)
-		result->exit_code = QSB__EXIT_TIMEOUT;
-}
-
-static void note_output(struct qsb__supervisor *supervisor)
-{
-	struct qsb__result *result = supervisor->result;
-
-	result->out.truncated = qsb__stream_finish(&supervisor->out);
-	result->err.truncated = qsb__stream_finish(&supervisor->err);
-	if (supervisor->request->capture) {
-		qsb__keeper_take(&supervisor->kept_out, &result->out);
-		qsb__keeper_take(&supervisor->kept_err, &result->err);
-	}
-}
 
 static void close_handle(uv_handle_t *handle, void *unused)
 {
@@ -470,10 +411,7 @@ int qsb__run(const struct qsb__run_request *request, struct qsb__result *result,
 		code = run_loop(supervisor, err);
 	if (code == 0) {
 		take_denials(supervisor);
-		note_output(supervisor);
-		note_outcome(supervisor);
-		note_limits(supervisor);
-		qsb__watch_settle(supervisor);
+		qsb__outcome_note(supervisor);
 		qsb__events_ended(supervisor);
 	}
 	tear_down(supervisor);
