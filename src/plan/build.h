@@ -140,6 +140,10 @@ int qsb__build_hard_links(struct qsb__build *build);
 /* explain.c: what the steps leave of a path that is resolved already. */
 void qsb__build_verdict(const struct qsb__plan *plan, bool fold, struct qsb__verdict *out);
 
+/* caches.c: the variables that a cache needs, up to two, NULL = none. */
+struct qsb__cache;
+int qsb__build_cache(struct qsb__build *build, const struct qsb__cache *cache, const char **settings);
+
 /* environment.c */
 int qsb__build_environment(struct qsb__build *build);
 

@@ -47,6 +47,18 @@ extern const char *const qsb__unscanned_folders[]; /* NULL-terminated */
 /* Is "NAME=VALUE" a secret, by its name or by a password in its value? */
 bool qsb__is_secret_variable(const char *variable);
 
+/* A program that stops where it cannot write its cache: a variable points it to scratch space. */
+struct qsb__cache {
+	const char *variable;            /* what names the place; the caller's own wins */
+	const char *base, *home, *below; /* its place: `below` in the folder that `base` names, else in ~/`home` */
+	const char *older;               /* below the home: where it is if that is there */
+	const char *scratch;             /* below /tmp/.cache */
+	bool fetches;           /* with a network, it must write even where there is a cache to read */
+	const char *reading[2]; /* what makes it do with reading; NULL = it does by itself */
+};
+extern const struct qsb__cache qsb__caches[];
+extern const size_t qsb__cache_count;
+
 /* environment.inherit "safe": names that are dropped, '*' at either end or both. */
 extern const char *const qsb__secret_variables[]; /* NULL-terminated */
 /* Names that look like secrets and are none. */

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/error.h"
 #include "plan/build.h"
@@ -199,6 +200,43 @@ static int point_to_tmp(struct qsb__build *build, const struct texts *settings, 
 	return add_text(build, kept, qsb__arena_text(build->arena, names[0]));
 }
 
+/* npm takes its variables in any case. */
+static bool has_variable(const struct texts *texts, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < texts->count; i++)
+		if (strncasecmp(texts->items[i], name, length) == 0 && texts->items[i][length] == '=')
+			return true;
+	return false;
+}
+
+static int point_caches(struct qsb__build *build, const struct texts *settings, struct texts *kept)
+{
+	char names[400], note[600];
+	size_t used = 0;
+	int result = 0;
+
+	for (size_t i = 0; !result && i < qsb__cache_count; i++) {
+		const char *needed[2];
+
+		if (has_variable(kept, qsb__caches[i].variable) || has_variable(settings, qsb__caches[i].variable))
+			continue;
+		result = qsb__build_cache(build, &qsb__caches[i], needed);
+		for (size_t k = 0; !result && k < 2 && needed[k]; k++) {
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s", used ? ", " : "",
+						 (int)strcspn(needed[k], "="), needed[k]);
+			result = add_text(build, kept, qsb__arena_text(build->arena, needed[k]));
+		}
+	}
+	if (result || !used)
+		return result;
+	snprintf(note, sizeof(note),
+		 "%s %s set: programs that stop where they cannot write their cache keep it in /tmp/.cache", names,
+		 strchr(names, ',') ? "are" : "is");
+	return qsb__build_note(build, note);
+}
+
 static int finish(struct qsb__build *build, struct texts *texts, char ***out)
 {
 	*out = qsb__arena_alloc(build->arena, (texts->count + 1) * sizeof(char *));
@@ -216,6 +254,8 @@ int qsb__build_environment(struct qsb__build *build)
 		result = inherit(build, &settings, &kept, &dropped);
 	if (!result)
 		result = point_to_tmp(build, &settings, &kept);
+	if (!result)
+		result = point_caches(build, &settings, &kept);
 	for (size_t i = 0; !result && i < settings.count; i++)
 		result = add_text(build, &kept, settings.items[i]);
 	if (!result)

@@ -82,8 +82,22 @@ def npm_cache(case):
         text = f'rm -rf out; cp -r app out; cd out; npm install --offline --no-audit --no-fund --silent {source}; npx --offline left there'
         outside = case.plain(['sh', '-ec', text], patience=120)
         case.control(outside.code == 0, f'does not work outside: {outside.describe()}')
+        # Where there is a cache it stays in reach, to be read: npm ci works from it, and a tarball, which npm must write, does not.
+        shutil.rmtree(os.path.join(case.home, '.npm'), ignore_errors=True)
         inside = case.inside(['sh', '-ec', text], patience=120)
         case.same((inside.code, inside.out), (0, outside.out), source, inside)
+        case.check(not os.path.exists(os.path.join(case.home, '.npm')), 'nothing is written in the home', inside)
+
+
+@row('W-work-1', 'a cache of npm\'s that is there stays in reach, one that the caller names is used')
+def npm_cache_there(case):
+    needs(case, 'npm')
+    os.makedirs(os.path.join(case.home, '.npm/_cacache'))
+    for cache in (None, os.path.join(case.work, 'mine')):
+        if cache:
+            case.env['NPM_CONFIG_CACHE'] = cache
+        inside = case.inside(['npm', 'config', 'get', 'cache'], patience=60)
+        case.same(inside.out.strip(), cache or os.path.join(case.home, '.npm'), 'the cache', inside)
 
 
 # -- Python ----------------------------------------------------------------------------------------------------------
