@@ -232,6 +232,14 @@ static void tell_stopped(const struct qsb__sandbox *sandbox)
 	send_message(sandbox, &message, NULL, 0);
 }
 
+/* Whoever is left is a child of ours, or has a living ancestor that is. */
+static bool has_children(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT | __WALL) == 0;
+}
+
 static void reap(const struct qsb__sandbox *sandbox, pid_t command, struct qsb__outcome *outcome)
 {
 	struct rusage usage;
@@ -247,8 +255,10 @@ static void reap(const struct qsb__sandbox *sandbox, pid_t command, struct qsb__
 			continue;
 		}
 		outcome->wait_status = status;
-		/* The command is done: what it left in the background ends now, and is reaped in this loop. */
-		kill(-1, SIGKILL);
+		/* The command is done: what it left in the background ends now, and is reaped in this loop. Most leave
+		 * nothing, and killing everybody walks over every process of the host. */
+		if (has_children())
+			kill(-1, SIGKILL);
 	}
 	if (getrusage(RUSAGE_CHILDREN, &usage) == 0)
 		qsb__usage_set(outcome, &usage);
