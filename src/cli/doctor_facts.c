@@ -137,6 +137,9 @@ static void look_at_gaps(struct qsb__doctor *doctor)
 		return;
 	for (size_t i = 0; i < plan->gap_count; i++)
 		add_gap(doctor, plan->gaps[i].what, plan->gaps[i].rule);
+	/* The first limit is memory. */
+	if (doctor->limit_count && doctor->limits[0].by && strcmp(doctor->limits[0].by, "watch") == 0)
+		add_gap(doctor, QSB__UNWATCHED_MEMORY, "/limits/memory");
 	for (size_t i = 0; i < 4; i++)
 		wanted[i] = *plan;
 	wanted[0].network = QSB__NETWORK_FILTERED;

@@ -111,11 +111,9 @@ static json_t *gaps_json(const struct qsb__result *result)
 	for (size_t i = 0; i < plan->gap_count; i++)
 		if (!plan->gaps[i].asked)
 			json_array_append_new(list, gap_json(plan->gaps[i].what, plan->gaps[i].rule));
-	/* The first limit is memory. No process shows these pages: only a control group counts them. */
+	/* The first limit is memory. */
 	if (strcmp(result->limit_by[0], "watch") == 0)
-		json_array_append_new(list,
-				      gap_json("memory in socket and pipe buffers, and in descriptors on their way",
-					       "/limits/memory"));
+		json_array_append_new(list, gap_json(QSB__UNWATCHED_MEMORY, "/limits/memory"));
 	return list;
 }
 

@@ -41,8 +41,11 @@ struct qsb__result {
 	char limit_by[9][16]; /* in the order of qsb__limit_names */
 };
 
-extern const char
-	*const qsb__limit_names[9]; /* memory cpus timeout processes openFiles output tmpSize fileSize diskReserve */
+/* memory cpus timeout processes openFiles output tmpSize fileSize diskReserve */
+extern const char *const qsb__limit_names[9];
+
+/* What a limit of memory held by a watch leaves out: no process shows these pages, only a control group counts them. */
+#define QSB__UNWATCHED_MEMORY "memory in socket and pipe buffers, and in descriptors on their way"
 
 /*
  * Runs the command and waits for its end. 0: the command ran, or could not be executed (exit code 126 or 127).
