@@ -4,7 +4,6 @@
  * dumpable, its command line and environment are overwritten.
  */
 #include <errno.h>
-#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,8 +13,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
-#include <linux/netlink.h>
 
 #include "backend/linux/abi.h"
 #include "backend/linux/command.h"
@@ -23,6 +22,9 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "os/arguments.h"
+
+/* The supervisor, which can tell what happened, comes first. */
+enum { OWN_CLOCK_LATER_MS = 500 };
 
 static void send_message(const struct qsb__sandbox *sandbox, const struct qsb__message *message, const int *fds,
 			 size_t count)
@@ -98,19 +100,6 @@ static int map_ids(const struct qsb__sandbox *sandbox, struct qsb_error *err)
 	return code;
 }
 
-static int raise_loopback(struct qsb_error *err)
-{
-	QSB_CLEANUP_FD int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	struct ifreq request;
-
-	memset(&request, 0, sizeof(request));
-	memcpy(request.ifr_name, "lo", sizeof("lo"));
-	request.ifr_flags = IFF_UP | IFF_RUNNING;
-	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) != 0)
-		return qsb__fail_os(err, errno, "network", "cannot set up the loopback interface");
-	return 0;
-}
-
 /* A pseudo-terminal of the sandbox's own devpts. The outer end goes to the supervisor, the inner one to the command. */
 static int open_terminal(const struct qsb__sandbox *sandbox, int pts, int *outer, int *inner, struct qsb_error *err)
 {
@@ -162,6 +151,8 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 {
 	/* It means the opener's own controlling terminal: harmless only where that cannot be the caller's. */
 	struct qsb__mounted mounted = {.tty = sandbox->launch->tty || sandbox->launch->new_session};
+	struct qsb__network network = {.diag_fd = -1};
+	bool own_network = sandbox->plan->network != QSB__NETWORK_HOST;
 	int code = tie_to_supervisor(sandbox, err);
 
 	if (code == 0)
@@ -169,18 +160,19 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 	/* Also written while /proc is the host's: of all processes, the kernel should end these first. */
 	if (code == 0)
 		code = write_file("/proc/self/oom_score_adj", "500", err);
+	if (code == 0 && own_network)
+		code = qsb__network_begin(&network, err);
 	if (code == 0)
 		code = qsb__mounts_apply(&sandbox->mounts, &mounted, err);
-	if (code == 0 && sandbox->plan->network != QSB__NETWORK_HOST)
-		code = raise_loopback(err);
+	if (code == 0 && own_network)
+		code = qsb__network_enter(&network, err);
 	if (code == 0 && sandbox->launch->tty)
 		code = open_terminal(sandbox, mounted.pts_fd, &fds[QSB__FD_TTY], inner, err);
 	if (code != 0)
 		return code;
 	started->scratch_device = mounted.scratch_device;
 	fds[QSB__FD_PROC] = mounted.proc_fd;
-	/* Asked before the filter: it refuses this family. Without it no unix socket counts as made inside. */
-	fds[QSB__FD_DIAG] = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	fds[QSB__FD_DIAG] = network.diag_fd;
 	/* The list shows the namespace of whoever opened it. */
 	fds[QSB__FD_SHM] = open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC);
 	if (chdir(sandbox->plan->cwd) != 0)
@@ -230,6 +222,28 @@ static void tell_stopped(const struct qsb__sandbox *sandbox)
 	memset(&message, 0, sizeof(message));
 	message.kind = QSB__MESSAGE_STOPPED;
 	send_message(sandbox, &message, NULL, 0);
+}
+
+/* A signal of the kernel's timer, not one that somebody inside sends us. */
+static void time_is_up(int number, siginfo_t *info, void *context)
+{
+	if (info->si_code == SI_KERNEL)
+		_exit(QSB__INIT_EXIT_LOST);
+}
+
+/*
+ * The supervisor keeps the time; but it can be stopped, also by the command (Ctrl-Z by itself, a signal to a group that
+ * both are in). So the tree has a clock of its own, that rings a little later.
+ */
+static void keep_time(uint64_t timeout_ms)
+{
+	const struct sigaction action = {.sa_sigaction = time_is_up, .sa_flags = SA_SIGINFO | SA_RESTART};
+	const uint64_t limit_ms = timeout_ms + OWN_CLOCK_LATER_MS;
+	const struct itimerval timer = {.it_value = {.tv_sec = (time_t)(limit_ms / 1000),
+						     .tv_usec = (suseconds_t)(limit_ms % 1000) * 1000}};
+
+	if (timeout_ms > 0 && sigaction(SIGALRM, &action, NULL) == 0)
+		setitimer(ITIMER_REAL, &timer, NULL);
 }
 
 /* Whoever is left is a child of ours, or has a living ancestor that is. */
@@ -288,6 +302,7 @@ void qsb__init_main(struct qsb__sandbox *sandbox)
 		message.outcome.end = QSB__END_NOT_FOUND;
 		message.outcome.os_error = command.exec_error;
 	}
+	keep_time(sandbox->plan->timeout_ms);
 	reap(sandbox, command.pid, &message.outcome);
 	message.kind = QSB__MESSAGE_OUTCOME;
 	send_message(sandbox, &message, NULL, 0);

@@ -31,24 +31,27 @@ static ssize_t read_file(int folder, const char *path, char *buffer, size_t size
 	return length;
 }
 
-/* The sum of the named fields, each "NAME: <number> kB", of one process's file. */
-static uint64_t fields(int proc, const char *pid, const char *file, const char *const *names)
+/*
+ * The sum of the named fields, each "NAME: <number> kB" on a line of its own, of one process's file. They are looked for
+ * behind the end of a line: the process gives itself its name, which stands in the first one. False: cannot be read.
+ */
+static bool fields(int proc, const char *pid, const char *file, const char *const *names, uint64_t *sum)
 {
 	char path[64], text[4096];
-	uint64_t sum = 0;
 
+	*sum = 0;
 	snprintf(path, sizeof(path), "%s/%s", pid, file);
 	if (read_file(proc, path, text, sizeof(text)) <= 0)
-		return 0;
+		return false;
 	for (; *names; names++) {
 		const char *at = strstr(text, *names);
 		unsigned long kilobytes = 0;
 
 		if (at)
 			sscanf(at + strlen(*names), "%lu", &kilobytes);
-		sum += (uint64_t)kilobytes * 1024U;
+		*sum += (uint64_t)kilobytes * 1024U;
 	}
-	return sum;
+	return true;
 }
 
 /* All that is resident, shared or not: an upper bound for one read of a short line. */
@@ -66,17 +69,21 @@ static uint64_t resident_bytes(int proc, const char *pid)
 /* Without the pages of files; what several processes share in memory still counts once for each. */
 static uint64_t unbacked_bytes(int proc, const char *pid)
 {
-	static const char *const names[] = {"RssAnon:", "RssShmem:", "VmSwap:", NULL};
+	static const char *const names[] = {"\nRssAnon:", "\nRssShmem:", "\nVmSwap:", NULL};
+	uint64_t sum;
 
-	return fields(proc, pid, "status", names);
+	fields(proc, pid, "status", names, &sum);
+	return sum;
 }
 
-/* Exact: every shared page is divided among those who share it. Costs fifty times the first look. */
+/* Exact: every shared page is divided among those who share it. Costs fifty times the first look. What does not let
+ * itself be looked into counts in full. */
 static uint64_t fair_bytes(int proc, const char *pid)
 {
-	static const char *const names[] = {"Pss_Anon:", "Pss_Shmem:", "SwapPss:", NULL};
+	static const char *const names[] = {"\nPss_Anon:", "\nPss_Shmem:", "\nSwapPss:", NULL};
+	uint64_t sum;
 
-	return fields(proc, pid, "smaps_rollup", names);
+	return fields(proc, pid, "smaps_rollup", names, &sum) ? sum : unbacked_bytes(proc, pid);
 }
 
 /* Threads count as processes, as for the kernel's limit: the folder of them has two links more than there are. */

@@ -88,10 +88,10 @@ static bool translate(struct qsb__mounts *mounts, const struct qsb__step *step, 
 		return !is_root;
 	case QSB__STEP_MASK_FILE:
 		mount->source = QSB__SOURCE_MASK_FILE;
-		return true;
+		return !step->sealed;
 	case QSB__STEP_MASK_DIR:
 		mount->source = QSB__SOURCE_MASK_DIR;
-		return true;
+		return !step->sealed;
 	case QSB__STEP_TMPFS:
 		set_scratch(mount, strstr(step->path, "tmp") ? 01777 : 0755, mounts->count);
 		return true;

@@ -134,8 +134,6 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 		return code;
 	if (sandbox->guard)
 		qsb__guard_streams(sandbox->guard, launch->tty ? (const int[]){-1, -1, -1} : launch->stdio, launch->pass_count > 0);
-	if (sandbox->plan->network != QSB__NETWORK_HOST)
-		arguments.flags |= CLONE_NEWNET;
 	pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
 	if (pid == 0)
 		qsb__init_main(sandbox);

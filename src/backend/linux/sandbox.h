@@ -148,6 +148,16 @@ __attribute__((noreturn)) void qsb__init_main(struct qsb__sandbox *sandbox);
 void qsb__calls_serve(struct qsb__sandbox *sandbox);
 void qsb__calls_answer(void *sandbox, const struct seccomp_notif *request);
 
+/* network.c, in the child: the namespace is made beside other work, then entered. */
+struct qsb__network {
+	pid_t pid;
+	int code; /* 0 or a negative errno */
+	int namespace_fd, probe_fd;
+	int diag_fd; /* a sock_diag socket inside; -1 = the kernel has none, then no unix socket counts as made inside */
+};
+int qsb__network_begin(struct qsb__network *network, struct qsb_error *err);
+int qsb__network_enter(struct qsb__network *network, struct qsb_error *err);
+
 /* affinity.c: sched_setaffinity within the processors that the sandbox may use. 0 or an errno. */
 struct seccomp_notif;
 int qsb__affinity_set(const struct qsb__sandbox *sandbox, const struct seccomp_notif *request);

@@ -1,0 +1,75 @@
+/*
+ * The network namespace. Making one takes the kernel as long as all the mounts together, so another process of ours
+ * makes it meanwhile: it shares our memory and descriptors, hands the namespace over, and is gone. It also shares errno,
+ * which only a call that fails writes: then the sandbox fails anyway. It must not allocate.
+ */
+#include <errno.h>
+#include <net/if.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <linux/netlink.h>
+#include <linux/sockios.h>
+
+#include "backend/linux/abi.h"
+#include "backend/linux/sandbox.h"
+#include "core/cleanup.h"
+#include "core/error.h"
+
+enum { STACK_BYTES = 64 * 1024 };
+
+static int raise_loopback(struct qsb__network *network)
+{
+	struct ifreq request;
+
+	network->diag_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	network->probe_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	memset(&request, 0, sizeof(request));
+	memcpy(request.ifr_name, "lo", sizeof("lo"));
+	request.ifr_flags = IFF_UP | IFF_RUNNING;
+	if (network->probe_fd < 0 || ioctl(network->probe_fd, SIOCSIFFLAGS, &request) != 0)
+		return -errno;
+	return 0;
+}
+
+static int make_namespace(void *argument)
+{
+	struct qsb__network *network = argument;
+	int code = unshare(CLONE_NEWNET) == 0 ? raise_loopback(network) : -errno;
+
+	if (code == 0) {
+		network->namespace_fd = ioctl(network->probe_fd, SIOCGSKNS);
+		if (network->namespace_fd < 0)
+			code = -errno;
+	}
+	network->code = code;
+	_exit(0);
+}
+
+int qsb__network_begin(struct qsb__network *network, struct qsb_error *err)
+{
+	static char stack[STACK_BYTES] __attribute__((aligned(16)));
+
+	network->namespace_fd = network->diag_fd = network->probe_fd = -1;
+	network->code = -ECHILD;
+	network->pid = clone(make_namespace, stack + sizeof(stack), CLONE_VM | CLONE_FILES | SIGCHLD, network);
+	if (network->pid < 0)
+		return qsb__fail_os(err, errno, "network", "cannot start making the network namespace");
+	return 0;
+}
+
+int qsb__network_enter(struct qsb__network *network, struct qsb_error *err)
+{
+	while (waitpid(network->pid, NULL, __WALL) < 0)
+		if (errno != EINTR)
+			return qsb__fail_os(err, errno, "network", "cannot wait for the network namespace");
+	if (network->code != 0)
+		return qsb__fail_os(err, -network->code, "network", "cannot make a network namespace with a loopback interface");
+	if (setns(network->namespace_fd, CLONE_NEWNET) != 0)
+		return qsb__fail_os(err, errno, "network", "cannot enter the network namespace");
+	close(qsb__take_fd(&network->namespace_fd));
+	close(qsb__take_fd(&network->probe_fd));
+	return 0;
+}
