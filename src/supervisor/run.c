@@ -56,6 +56,13 @@ static void linger_over(uv_timer_t *timer)
 	qsb__stream_close(&supervisor->err, killed);
 }
 
+static void note_timeout(struct qsb__supervisor *supervisor)
+{
+	if (!supervisor->result->timed_out)
+		qsb__deny_limit(supervisor, "timeout", "/limits/timeout", "--timeout SECONDS");
+	supervisor->result->timed_out = true;
+}
+
 /*
  * Every process is dead. Their last output is on its way still: it ends by itself, unless somebody outside was handed
  * the writing end, so it is not waited for without a bound. A slow reader of ours is, until the timeout, as in any
@@ -64,10 +71,14 @@ static void linger_over(uv_timer_t *timer)
 static void end_loop(struct qsb__supervisor *supervisor)
 {
 	const struct qsb__backend *backend = supervisor->request->backend;
+	uint64_t limit = supervisor->request->plan->timeout_ms;
 
 	if (supervisor->outcome.end == QSB__END_LOST)
 		backend->wait_dead(supervisor->sandbox, &supervisor->outcome);
 	supervisor->result->duration_ms = (now_ns() - supervisor->start_ns) / 1000000U;
+	/* While we were stopped, the sandbox held the time itself. */
+	if (supervisor->outcome.end == QSB__END_LOST && limit > 0 && supervisor->result->duration_ms >= limit)
+		note_timeout(supervisor);
 	supervisor->ended = true;
 	uv_poll_stop(&supervisor->status);
 	uv_timer_stop(&supervisor->grace);
@@ -98,8 +109,7 @@ static void timed_out(uv_timer_t *timer)
 		drop_output(supervisor);
 		return;
 	}
-	supervisor->result->timed_out = true;
-	qsb__deny_limit(supervisor, "timeout", "/limits/timeout", "--timeout SECONDS");
+	note_timeout(supervisor);
 	kill_tree(supervisor);
 }
 
@@ -250,7 +260,10 @@ bool qsb__output_is_relayed(const struct qsb__supervisor *supervisor)
 static int make_pipes(struct qsb__supervisor *supervisor, struct qsb_error *err)
 {
 	for (int i = 0; i < 2; i++) {
-		if (pipe2(supervisor->pipes[i], O_CLOEXEC) != 0)
+		/* Non-blocking: the command can open its end for reading as well, and take a byte away that we have
+		 * been told of. */
+		if (pipe2(supervisor->pipes[i], O_CLOEXEC) != 0 ||
+		    fcntl(supervisor->pipes[i][0], F_SETFL, O_NONBLOCK) != 0)
 			return qsb__fail_os(err, errno, "streams", "cannot make a pipe");
 		supervisor->launch.stdio[1 + i] = supervisor->pipes[i][1];
 	}
@@ -295,6 +308,9 @@ static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	qsb__keeper_init(&supervisor->kept_err, request->plan->output_bytes, false);
 	if (request->tty)
 		qsb__terminal_begin(supervisor);
+	else
+		/* The command could have the terminal stop whoever writes from the background (stty tostop): us. */
+		signal(SIGTTOU, SIG_IGN);
 	return qsb__output_is_relayed(supervisor) ? make_pipes(supervisor, err) : 0;
 }
 

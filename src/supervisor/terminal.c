@@ -3,6 +3,7 @@
  * on to it. The caller's settings come back on every way out that leaves us a chance.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,8 @@ void qsb__terminal_attach(struct qsb__supervisor *supervisor, int fd)
 	if (supervisor->request->capture)
 		supervisor->out.keeper = &supervisor->kept_out;
 	make_raw(supervisor);
+	/* Ours alone. A terminal that nobody reads inside takes a part of a write and would wait with the rest. */
+	fcntl(fd, F_SETFL, O_NONBLOCK);
 	qsb__stream_start(&supervisor->out, supervisor, fd, to);
 	supervisor->in.ended = input_ended;
 	qsb__stream_start(&supervisor->in, supervisor, STDIN_FILENO, fd);
