@@ -1,21 +1,8 @@
 /* doctor's facts as JSON, for programs: callers read these fields. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/doctor.h"
 #include "core/json.h"
-#include "core/utf8.h"
-
-/* Paths may hold any bytes: what is not UTF-8 becomes U+FFFD. */
-static json_t *text_json(const char *text)
-{
-	size_t length = 0;
-	char *clean = text ? qsb__utf8_repair(text, strlen(text), &length) : NULL;
-	json_t *json = clean ? json_stringn_nocheck(clean, length) : json_null();
-
-	free(clean);
-	return json;
-}
 
 static json_t *probe_json(const struct qsb__probe *probe)
 {
@@ -25,11 +12,11 @@ static json_t *probe_json(const struct qsb__probe *probe)
 		const struct qsb__probe_row *row = &probe->rows[i];
 		json_t *json = json_object();
 
-		json_object_set_new(json, "name", text_json(row->name));
+		json_object_set_new(json, "name", qsb__json_text(row->name));
 		json_object_set_new(json, "ok", json_boolean(row->ok));
 		json_object_set_new(json, "needed", json_boolean(row->needed));
-		json_object_set_new(json, "detail", text_json(row->detail));
-		json_object_set_new(json, "fix", row->fix[0] ? text_json(row->fix) : json_null());
+		json_object_set_new(json, "detail", qsb__json_text(row->detail));
+		json_object_set_new(json, "fix", row->fix[0] ? qsb__json_text(row->fix) : json_null());
 		json_array_append_new(list, json);
 	}
 	return list;
@@ -43,12 +30,12 @@ static json_t *backends_json(const struct qsb__doctor *doctor)
 		const struct qsb__doctor_backend *found = &doctor->backends[i];
 		json_t *json = json_object();
 
-		json_object_set_new(json, "name", text_json(found->backend->name));
-		json_object_set_new(json, "summary", text_json(found->backend->summary));
+		json_object_set_new(json, "name", qsb__json_text(found->backend->name));
+		json_object_set_new(json, "summary", qsb__json_text(found->backend->summary));
 		json_object_set_new(json, "usable", json_boolean(found->probe.usable));
 		json_object_set_new(json, "chosen", json_boolean(found->backend == doctor->chosen));
 		json_object_set_new(json, "refuses",
-				    found->refusal.code ? text_json(found->refusal.message) : json_null());
+				    found->refusal.code ? qsb__json_text(found->refusal.message) : json_null());
 		json_object_set_new(json, "facts", probe_json(&found->probe));
 		json_array_append_new(list, json);
 	}
@@ -68,7 +55,7 @@ static json_t *enforced_json(const struct qsb__doctor *doctor)
 		json_object_set_new(json, *name,
 				    strcmp(held, "yes") == 0  ? json_true()
 				    : strcmp(held, "no") == 0 ? json_false()
-							      : text_json(held));
+							      : qsb__json_text(held));
 	}
 	return json;
 }
@@ -80,9 +67,9 @@ static json_t *limits_json(const struct qsb__doctor *doctor)
 	for (size_t i = 0; i < doctor->limit_count; i++) {
 		json_t *json = json_object();
 
-		json_object_set_new(json, "name", text_json(doctor->limits[i].name));
-		json_object_set_new(json, "value", text_json(doctor->limits[i].value));
-		json_object_set_new(json, "by", text_json(doctor->limits[i].by));
+		json_object_set_new(json, "name", qsb__json_text(doctor->limits[i].name));
+		json_object_set_new(json, "value", qsb__json_text(doctor->limits[i].value));
+		json_object_set_new(json, "by", qsb__json_text(doctor->limits[i].by));
 		json_array_append_new(list, json);
 	}
 	return list;
@@ -95,8 +82,8 @@ static json_t *gaps_json(const struct qsb__doctor *doctor)
 	for (size_t i = 0; i < doctor->gap_count; i++) {
 		json_t *json = json_object();
 
-		json_object_set_new(json, "what", text_json(doctor->gaps[i].what));
-		json_object_set_new(json, "why", text_json(doctor->gaps[i].why));
+		json_object_set_new(json, "what", qsb__json_text(doctor->gaps[i].what));
+		json_object_set_new(json, "why", qsb__json_text(doctor->gaps[i].why));
 		json_array_append_new(list, json);
 	}
 	return list;
@@ -110,10 +97,10 @@ static json_t *files_json(const struct qsb__doctor *doctor)
 		const struct qsb__doctor_file *file = &doctor->files[i];
 		json_t *json = json_object();
 
-		json_object_set_new(json, "layer", text_json(file->layer));
-		json_object_set_new(json, "path", file->path[0] ? text_json(file->path) : json_null());
-		json_object_set_new(json, "state", text_json(file->state));
-		json_object_set_new(json, "problem", file->problem[0] ? text_json(file->problem) : json_null());
+		json_object_set_new(json, "layer", qsb__json_text(file->layer));
+		json_object_set_new(json, "path", file->path[0] ? qsb__json_text(file->path) : json_null());
+		json_object_set_new(json, "state", qsb__json_text(file->state));
+		json_object_set_new(json, "problem", file->problem[0] ? qsb__json_text(file->problem) : json_null());
 		json_array_append_new(list, json);
 	}
 	return list;
@@ -127,14 +114,14 @@ static json_t *self_test_json(const struct qsb__self_test *test)
 		const struct qsb__self_test_row *row = &test->rows[i];
 		json_t *item = json_object();
 
-		json_object_set_new(item, "name", text_json(row->name));
-		json_object_set_new(item, "title", text_json(row->title));
-		json_object_set_new(item, "verdict", text_json(qsb__verdict_name(row->verdict)));
-		json_object_set_new(item, "detail", text_json(row->detail));
+		json_object_set_new(item, "name", qsb__json_text(row->name));
+		json_object_set_new(item, "title", qsb__json_text(row->title));
+		json_object_set_new(item, "verdict", qsb__json_text(qsb__verdict_name(row->verdict)));
+		json_object_set_new(item, "detail", qsb__json_text(row->detail));
 		json_array_append_new(list, item);
 	}
 	json_object_set_new(json, "held", json_boolean(qsb__self_test_held(test)));
-	json_object_set_new(json, "problem", test->problem[0] ? text_json(test->problem) : json_null());
+	json_object_set_new(json, "problem", test->problem[0] ? qsb__json_text(test->problem) : json_null());
 	json_object_set_new(json, "rows", list);
 	return json;
 }
@@ -145,8 +132,8 @@ char *qsb__doctor_json(const struct qsb__doctor *doctor)
 
 	json_object_set_new(json, "version", json_string(QSB_VERSION));
 	json_object_set_new(json, "usable", json_boolean(doctor->chosen != NULL));
-	json_object_set_new(json, "backend", doctor->chosen ? text_json(doctor->chosen->name) : json_null());
-	json_object_set_new(json, "cause", doctor->cause.code ? text_json(doctor->cause.message) : json_null());
+	json_object_set_new(json, "backend", doctor->chosen ? qsb__json_text(doctor->chosen->name) : json_null());
+	json_object_set_new(json, "cause", doctor->cause.code ? qsb__json_text(doctor->cause.message) : json_null());
 	json_object_set_new(json, "backends", backends_json(doctor));
 	json_object_set_new(json, "enforced", enforced_json(doctor));
 	json_object_set_new(json, "limits", limits_json(doctor));

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cli/doctor.h"
-#include "core/json.h"
+#include "cli/message.h"
 
 enum sign { GOOD, BAD, ABSENT, UNKNOWN };
 
@@ -53,15 +53,6 @@ static struct style choose_style(FILE *to)
 	return style;
 }
 
-/* Paths and messages may hold anything: a terminal must not see it. */
-static void print_text(const struct style *style, const char *text)
-{
-	char shown[QSB__PATH_MAX];
-
-	qsb__json_printable(shown, sizeof(shown), text, strlen(text));
-	fputs(shown, style->to);
-}
-
 static void print_heading(const struct style *style, const char *text)
 {
 	fprintf(style->to, "\n%s%s%s\n", style->bold, text, style->plain);
@@ -77,13 +68,13 @@ static void print_fact(const struct style *style, const struct qsb__probe_row *r
 	fputs("    ", style->to);
 	print_sign(style, row->ok ? GOOD : row->needed ? BAD : ABSENT);
 	fprintf(style->to, " %-20s ", row->name);
-	print_text(style, row->detail);
+	qsb__print_text(style->to, row->detail);
 	if (!row->ok && !row->needed)
 		fputs(" (not needed)", style->to);
 	fputc('\n', style->to);
 	if (row->fix[0]) {
 		fputs("       to fix it: ", style->to);
-		print_text(style, row->fix);
+		qsb__print_text(style->to, row->fix);
 		fputc('\n', style->to);
 	}
 }
@@ -101,7 +92,7 @@ static void print_backends(const struct style *style, const struct qsb__doctor *
 			fputs("    ", style->to);
 			print_sign(style, BAD);
 			fputs(" it cannot hold the policy that counts here: ", style->to);
-			print_text(style, found->refusal.message);
+			qsb__print_text(style->to, found->refusal.message);
 			fputc('\n', style->to);
 		}
 	}
@@ -145,9 +136,9 @@ static void print_gaps(const struct style *style, const struct qsb__doctor *doct
 		fputs("  ", style->to);
 		print_sign(style, ABSENT);
 		fputc(' ', style->to);
-		print_text(style, doctor->gaps[i].what);
+		qsb__print_text(style->to, doctor->gaps[i].what);
 		fputs("\n       ", style->to);
-		print_text(style, doctor->gaps[i].why);
+		qsb__print_text(style->to, doctor->gaps[i].why);
 		fputc('\n', style->to);
 	}
 }
@@ -161,11 +152,11 @@ static void print_files(const struct style *style, const struct qsb__doctor *doc
 		if (!file->path[0])
 			continue;
 		fprintf(style->to, "  %-22s %-12s ", file->layer, file->problem[0] ? "bad" : file->state);
-		print_text(style, file->path);
+		qsb__print_text(style->to, file->path);
 		fputc('\n', style->to);
 		if (file->problem[0]) {
 			fputs("       ", style->to);
-			print_text(style, file->problem);
+			qsb__print_text(style->to, file->problem);
 			fputc('\n', style->to);
 		}
 	}
@@ -184,12 +175,12 @@ static void print_self_test(const struct style *style, const struct qsb__self_te
 		fputs("  ", style->to);
 		print_sign(style, signs[row->verdict]);
 		fprintf(style->to, " %-11s  %-48s ", qsb__verdict_name(row->verdict), row->title);
-		print_text(style, row->detail);
+		qsb__print_text(style->to, row->detail);
 		fputc('\n', style->to);
 	}
 	if (test->problem[0]) {
 		fputs("  it could not go on: ", style->to);
-		print_text(style, test->problem);
+		qsb__print_text(style->to, test->problem);
 		fputc('\n', style->to);
 	}
 	fprintf(style->to, "  %zu held, %zu not held, %zu cannot tell\n", count[QSB__HELD], count[QSB__NOT_HELD],
@@ -207,7 +198,7 @@ void qsb__doctor_print(FILE *to, const struct qsb__doctor *doctor)
 	} else {
 		print_sign(style, BAD);
 		fputs(" a run here is refused (exit status 125): nothing would be started\n  ", to);
-		print_text(style, doctor->cause.message);
+		qsb__print_text(style->to, doctor->cause.message);
 		fputc('\n', to);
 	}
 	print_backends(style, doctor);

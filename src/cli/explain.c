@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/message.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -25,14 +26,6 @@ static const char *const notes[] = {
 	NULL,
 };
 
-void qsb__explain_text(FILE *to, const char *text)
-{
-	char shown[2 * QSB__PATH_MAX];
-
-	qsb__json_printable(shown, sizeof(shown), text, strlen(text));
-	fputs(shown, to);
-}
-
 static int print_json(json_t *value, FILE *to, struct qsb_error *err)
 {
 	QSB_CLEANUP_FREE char *text = value ? json_dumps(value, JSON_INDENT(2)) : NULL;
@@ -47,7 +40,7 @@ static int print_json(json_t *value, FILE *to, struct qsb_error *err)
 static void say(FILE *to, const char *label, bool allowed, const char *rule)
 {
 	fprintf(to, "  %-6s %-4s  ", label, allowed ? "yes" : "no");
-	qsb__explain_text(to, rule);
+	qsb__print_text(to, rule);
 	fputc('\n', to);
 }
 
@@ -56,7 +49,7 @@ static void say_fix(FILE *to, const char *fix)
 	if (!fix[0])
 		return;
 	fputs("  to allow it: ", to);
-	qsb__explain_text(to, fix);
+	qsb__print_text(to, fix);
 	fputc('\n', to);
 }
 
@@ -75,17 +68,16 @@ static int explain_path(const struct qsb__loaded *loaded, const char *text, bool
 	read = verdict.access & QSB__ACCESS_READ;
 	write = verdict.access & QSB__ACCESS_WRITE;
 	if (json)
-		return print_json(json_pack("{s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:b}", "path",
-					    qsb__explain_text_json(path), "resolved",
-					    qsb__explain_text_json(verdict.resolved), "read", read, "readRule",
-					    qsb__explain_text_json(verdict.read_rule), "write", write, "writeRule",
-					    qsb__explain_text_json(verdict.write_rule), "fix",
-					    qsb__explain_text_json(verdict.fix), "own", verdict.own),
+		return print_json(json_pack("{s:o, s:o, s:b, s:o, s:b, s:o, s:o, s:b}", "path", qsb__json_text(path),
+					    "resolved", qsb__json_text(verdict.resolved), "read", read, "readRule",
+					    qsb__json_text(verdict.read_rule), "write", write, "writeRule",
+					    qsb__json_text(verdict.write_rule), "fix", qsb__json_text(verdict.fix),
+					    "own", verdict.own),
 				  to, err);
-	qsb__explain_text(to, path);
+	qsb__print_text(to, path);
 	if (strcmp(path, verdict.resolved) != 0) {
 		fputs(", which is ", to);
-		qsb__explain_text(to, verdict.resolved);
+		qsb__print_text(to, verdict.resolved);
 	}
 	fputc('\n', to);
 	say(to, "read", read, verdict.read_rule);

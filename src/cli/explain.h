@@ -2,8 +2,6 @@
 #ifndef QSB_CLI_EXPLAIN_H
 #define QSB_CLI_EXPLAIN_H
 
-#include <jansson.h>
-
 #include "cli/load.h"
 
 extern const struct qsb__command qsb__explain_command;
@@ -15,11 +13,5 @@ int qsb__explain_plan_json(const struct qsb__loaded *loaded, const char *command
 
 /* Where `execvp` would find the command inside; false = nowhere. `out` holds QSB__PATH_MAX bytes. */
 bool qsb__explain_find_command(const struct qsb__loaded *loaded, const char *command, char *out);
-
-/* Text of a file name or a variable: what could steer a terminal becomes '?'. */
-void qsb__explain_text(FILE *to, const char *text);
-
-/* NULL becomes null. */
-json_t *qsb__explain_text_json(const char *text);
 
 #endif

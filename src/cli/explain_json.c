@@ -8,27 +8,12 @@
 #include "core/error.h"
 #include "core/json.h"
 
-/* File names may be any bytes, JSON is UTF-8: other bytes become '?'. */
-json_t *qsb__explain_text_json(const char *text)
-{
-	char shown[2 * QSB__PATH_MAX];
-	json_t *value;
-
-	if (!text)
-		return json_null();
-	value = json_string(text);
-	if (value)
-		return value;
-	qsb__json_printable(shown, sizeof(shown), text, strlen(text));
-	return json_string(shown);
-}
-
 static json_t *texts_json(char *const *texts)
 {
 	json_t *list = json_array();
 
 	for (; texts && *texts; texts++)
-		json_array_append_new(list, qsb__explain_text_json(*texts));
+		json_array_append_new(list, qsb__json_text(*texts));
 	return list;
 }
 
@@ -49,13 +34,13 @@ static json_t *step_json(const struct qsb__step *step)
 		[QSB__STEP_TMPFS] = "scratch",  [QSB__STEP_PROC] = "processes",   [QSB__STEP_DEV] = "devices",
 		[QSB__STEP_LINK] = "link",      [QSB__STEP_NAME_RULE] = "name",
 	};
-	json_t *object = json_pack("{s:s, s:o, s:o}", "kind", kinds[step->kind], "path",
-				   qsb__explain_text_json(step->path), "rule", qsb__explain_text_json(step->rule));
+	json_t *object = json_pack("{s:s, s:o, s:o}", "kind", kinds[step->kind], "path", qsb__json_text(step->path),
+				   "rule", qsb__json_text(step->rule));
 
 	if (step->text)
-		json_object_set_new(object, "text", qsb__explain_text_json(step->text));
+		json_object_set_new(object, "text", qsb__json_text(step->text));
 	if (step->reason)
-		json_object_set_new(object, "reason", qsb__explain_text_json(step->reason));
+		json_object_set_new(object, "reason", qsb__json_text(step->reason));
 	if (step->kind == QSB__STEP_NAME_RULE)
 		json_object_set_new(object, "denies", json_string(step->denies & QSB__ACCESS_READ ? "read" : "write"));
 	return object;
@@ -75,9 +60,9 @@ static json_t *gaps_json(const struct qsb__plan *plan)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < plan->gap_count; i++)
-		json_array_append_new(
-			list, json_pack("{s:o, s:o, s:b}", "what", qsb__explain_text_json(plan->gaps[i].what), "rule",
-					qsb__explain_text_json(plan->gaps[i].rule), "asked", plan->gaps[i].asked));
+		json_array_append_new(list,
+				      json_pack("{s:o, s:o, s:b}", "what", qsb__json_text(plan->gaps[i].what), "rule",
+						qsb__json_text(plan->gaps[i].rule), "asked", plan->gaps[i].asked));
 	return list;
 }
 
@@ -132,7 +117,7 @@ static json_t *environment_json(const struct qsb__plan *plan)
 		char *name = strndup(*at, strcspn(*at, "="));
 
 		if (name)
-			json_array_append_new(names, qsb__explain_text_json(name));
+			json_array_append_new(names, qsb__json_text(name));
 		free(name);
 	}
 	return json_pack("{s:o, s:o}", "kept", names, "leftOut", texts_json(plan->scrubbed));
@@ -144,7 +129,7 @@ static json_t *notes_json(const struct qsb__loaded *loaded)
 	json_t *list = texts_json(loaded->plan->notes);
 
 	for (size_t i = 0; i < notes->count; i++)
-		json_array_append_new(list, qsb__explain_text_json(notes->items[i].text));
+		json_array_append_new(list, qsb__json_text(notes->items[i].text));
 	return list;
 }
 
@@ -153,8 +138,8 @@ static json_t *command_json(const struct qsb__loaded *loaded, const char *comman
 	char path[QSB__PATH_MAX];
 	bool found = qsb__explain_find_command(loaded, command, path);
 
-	return json_pack("{s:o, s:o}", "name", qsb__explain_text_json(command), "path",
-			 found ? qsb__explain_text_json(path) : json_null());
+	return json_pack("{s:o, s:o}", "name", qsb__json_text(command), "path",
+			 found ? qsb__json_text(path) : json_null());
 }
 
 int qsb__explain_plan_json(const struct qsb__loaded *loaded, const char *command, FILE *to, struct qsb_error *err)
@@ -162,8 +147,8 @@ int qsb__explain_plan_json(const struct qsb__loaded *loaded, const char *command
 	const struct qsb__plan *plan = loaded->plan;
 	QSB__CLEANUP_JSON json_t *value = json_pack(
 		"{s:s, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o, s:b, s:o}", "preset",
-		qsb__preset_name(loaded->policy->extends), "workspace", qsb__explain_text_json(plan->workspace),
-		"startsIn", qsb__explain_text_json(plan->cwd), "readsEverything",
+		qsb__preset_name(loaded->policy->extends), "workspace", qsb__json_text(plan->workspace), "startsIn",
+		qsb__json_text(plan->cwd), "readsEverything",
 		!(plan->step_count && plan->steps[0].kind == QSB__STEP_ROOT), "files", steps_json(plan), "network",
 		network_json(plan), "limits", limits_json(plan), "environment", environment_json(plan), "notEnforced",
 		gaps_json(plan), "scanComplete", plan->scan_complete, "notes", notes_json(loaded));

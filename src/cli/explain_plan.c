@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "cli/explain.h"
+#include "cli/message.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -51,7 +52,7 @@ static void print_line(FILE *to, const char *what, const char *text, const char 
 		used += fprintf(to, "%s%s", strcmp(what, "/") == 0 ? "" : "/", shown);
 	}
 	fprintf(to, "%*s", used < COLUMN ? COLUMN - used : 2, "");
-	qsb__explain_text(to, rule);
+	qsb__print_text(to, rule);
 	if (reason)
 		fprintf(to, ": %s", reason);
 	fputc('\n', to);
@@ -70,7 +71,7 @@ static size_t print_names(FILE *to, const struct qsb__plan *plan, size_t first)
 	int column = 0;
 
 	fprintf(to, "  in ");
-	qsb__explain_text(to, head->path);
+	qsb__print_text(to, head->path);
 	fprintf(to, " (%s):", head->rule);
 	for (; i < plan->step_count; i++) {
 		const struct qsb__step *step = &plan->steps[i];
@@ -84,7 +85,7 @@ static size_t print_names(FILE *to, const struct qsb__plan *plan, size_t first)
 		else
 			column += fprintf(to, ",");
 		column += fprintf(to, " ");
-		qsb__explain_text(to, name);
+		qsb__print_text(to, name);
 		column += (int)strlen(name);
 	}
 	fputc('\n', to);
@@ -117,9 +118,9 @@ static void print_group(FILE *to, const struct qsb__plan *plan, const struct gro
 static void print_files(FILE *to, const struct qsb__plan *plan)
 {
 	fputs("Workspace: ", to);
-	qsb__explain_text(to, plan->workspace);
+	qsb__print_text(to, plan->workspace);
 	fputs("\nStarts in: ", to);
-	qsb__explain_text(to, plan->cwd);
+	qsb__print_text(to, plan->cwd);
 	fprintf(to, "\n\nFiles: %s may be read, only what stands below may be written.\n",
 		starts_empty(plan) ? "only what stands below" : "everything but what stands below");
 	for (size_t i = 0; i < GROUPS; i++)
@@ -130,7 +131,7 @@ static void print_texts(FILE *to, const char *label, char *const *texts)
 {
 	for (; texts && *texts; texts++) {
 		fprintf(to, "  %s ", label);
-		qsb__explain_text(to, *texts);
+		qsb__print_text(to, *texts);
 		fputc('\n', to);
 	}
 }
@@ -195,7 +196,7 @@ static void print_environment(FILE *to, const struct qsb__plan *plan)
 	fputs("; left out as secrets or ways out (pass one with --env NAME):\n  ", to);
 	for (char *const *at = plan->scrubbed; *at; at++) {
 		fputs(at == plan->scrubbed ? "" : ", ", to);
-		qsb__explain_text(to, *at);
+		qsb__print_text(to, *at);
 	}
 	fputc('\n', to);
 }
@@ -213,7 +214,7 @@ static void print_rest(FILE *to, const struct qsb__loaded *loaded)
 		fputs("\nTo know:\n", to);
 	for (size_t i = 0; i < notes->count; i++) {
 		fputs("  ", to);
-		qsb__explain_text(to, notes->items[i].text);
+		qsb__print_text(to, notes->items[i].text);
 		fputc('\n', to);
 	}
 	print_texts(to, "", plan->notes);
@@ -225,14 +226,14 @@ static void print_command(FILE *to, const struct qsb__loaded *loaded, const char
 	char path[QSB__PATH_MAX];
 
 	fputs("Command: ", to);
-	qsb__explain_text(to, command);
+	qsb__print_text(to, command);
 	if (!qsb__explain_find_command(loaded, command, path)) {
 		fputs(" is not found: it would end with status 127\n", to);
 		return;
 	}
 	if (strcmp(path, command) != 0) {
 		fputs(", which is ", to);
-		qsb__explain_text(to, path);
+		qsb__print_text(to, path);
 	}
 	if (qsb__plan_explain_path(loaded->plan, &loaded->facts.host, path, &verdict, NULL) == 0 &&
 	    !(verdict.access & QSB__ACCESS_READ))
@@ -249,7 +250,7 @@ int qsb__explain_plan(const struct qsb__loaded *loaded, const char *command, FIL
 		if (!loaded->policy->source[layer])
 			continue;
 		fprintf(to, "%s: ", qsb__layer_name((enum qsb__layer)layer));
-		qsb__explain_text(to, loaded->policy->source[layer]);
+		qsb__print_text(to, loaded->policy->source[layer]);
 		fputc('\n', to);
 	}
 	print_files(to, loaded->plan);

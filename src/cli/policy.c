@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "cli/load.h"
+#include "cli/message.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/policy_load.h"
-#include "core/utf8.h"
 
-enum { EXIT_BAD_POLICY = 125, SHOWN_MAX = 4200 };
+enum { EXIT_BAD_POLICY = 125 };
 
 static const struct qsb__option options[] = {
 	{.id = QSB__OPT_JSON, .name = "--json", .group = QSB__GROUP_OUTPUT, .summary = "Print JSON (check, show)."},
@@ -42,15 +42,6 @@ static int print_schema(const struct qsb__invocation *invocation, struct qsb_err
 	return print_document(invocation, qsb__policy_schema_json(), err);
 }
 
-/* One cell of a table: text from files may hold anything, a terminal must not see it. */
-static void print_text(FILE *to, const char *text)
-{
-	char shown[SHOWN_MAX];
-
-	qsb__json_printable(shown, sizeof(shown), text, strlen(text));
-	fputs(shown, to);
-}
-
 static void print_place(FILE *to, const struct qsb_policy *policy, enum qsb__layer layer, const char *option)
 {
 	if (layer == QSB__LAYER_PRESET)
@@ -61,7 +52,7 @@ static void print_place(FILE *to, const struct qsb_policy *policy, enum qsb__lay
 		fprintf(to, " (%s)", option);
 	if (policy->source[layer]) {
 		fputs(" (", to);
-		print_text(to, policy->source[layer]);
+		qsb__print_text(to, policy->source[layer]);
 		fputc(')', to);
 	}
 	fputc('\n', to);
@@ -87,7 +78,7 @@ static void print_list(FILE *to, const struct qsb_policy *policy, const struct q
 		print_place(to, policy, policy->origin[row - qsb__rows], row->option);
 	}
 	for (size_t i = 0; i < list->count; i++) {
-		char shown[SHOWN_MAX];
+		char shown[2 * QSB__PATH_MAX];
 
 		qsb__json_printable(shown, sizeof(shown), list->items[i].text, strlen(list->items[i].text));
 		fprintf(to, "%-27s %-24s ", i ? "" : row->pointer, shown);
@@ -99,7 +90,7 @@ static void print_notes(FILE *to, const struct qsb_policy *policy)
 {
 	for (size_t i = 0; i < policy->notes.count; i++) {
 		fputs(i ? "note: " : "\nnote: ", to);
-		print_text(to, policy->notes.items[i].text);
+		qsb__print_text(to, policy->notes.items[i].text);
 		fputc('\n', to);
 	}
 }
@@ -143,9 +134,8 @@ static int check_file(const char *path, struct qsb_error *err)
 static int print_verdict(const struct qsb__invocation *invocation, const char *file, const struct qsb_error *fault,
 			 struct qsb_error *err)
 {
-	size_t length = 0;
-	QSB_CLEANUP_FREE char *shown = file ? qsb__utf8_repair(file, strlen(file), &length) : NULL;
-	QSB__CLEANUP_JSON json_t *root = json_pack("{s:b, s:s?}", "valid", fault->code == 0, "file", shown);
+	QSB__CLEANUP_JSON json_t *root =
+		json_pack("{s:b, s:o}", "valid", fault->code == 0, "file", qsb__json_text(file));
 
 	if (fault->code)
 		json_object_set_new(root, "error",
@@ -171,7 +161,7 @@ static int check(const struct qsb__invocation *invocation, struct qsb_error *err
 		return code;
 	}
 	fputs("good: ", invocation->out);
-	print_text(invocation->out, file ? file : "every policy file that counts here");
+	qsb__print_text(invocation->out, file ? file : "every policy file that counts here");
 	fputc('\n', invocation->out);
 	if (loaded.policy)
 		print_notes(invocation->out, loaded.policy);

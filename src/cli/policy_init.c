@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/message.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -158,9 +159,12 @@ static int write_starter(const struct qsb__invocation *invocation, const struct 
 
 	if (!code)
 		code = write_file(path, text, replace, err);
-	if (!code)
-		fprintf(invocation->out, "wrote %s\n", path);
-	return code;
+	if (code)
+		return code;
+	fputs("wrote ", invocation->out);
+	qsb__print_text(invocation->out, path);
+	fputc('\n', invocation->out);
+	return 0;
 }
 
 int qsb__policy_init(const struct qsb__invocation *invocation, struct qsb_error *err)

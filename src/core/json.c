@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/cleanup.h"
 #include "core/error.h"
 #include "core/utf8.h"
 
@@ -63,6 +64,18 @@ void qsb__json_pointer_add(char *buffer, size_t size, const char *segment, size_
 		}
 	}
 	buffer[used] = '\0';
+}
+
+json_t *qsb__json_bytes(const char *data, size_t length)
+{
+	QSB_CLEANUP_FREE char *clean = qsb__utf8_repair(data, length, &length);
+
+	return clean ? json_stringn_nocheck(clean, length) : NULL;
+}
+
+json_t *qsb__json_text(const char *text)
+{
+	return text ? qsb__json_bytes(text, strlen(text)) : json_null();
 }
 
 /* One open '{' or '[' on the way to a place in the text. */

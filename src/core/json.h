@@ -20,6 +20,11 @@ void qsb__json_pointer_add(char *buffer, size_t size, const char *segment, size_
 /* Copies text for a message: control characters (also C1) become '?', and "…" ends what was cut. */
 void qsb__json_printable(char *buffer, size_t size, const char *text, size_t length);
 
+/* Any bytes as a JSON string: what is not UTF-8 becomes U+FFFD. A new reference, NULL = no memory. */
+json_t *qsb__json_bytes(const char *data, size_t length);
+/* The same for a text that ends with a NUL; NULL becomes null. */
+json_t *qsb__json_text(const char *text);
+
 void qsb__json_release(json_t **value);
 #define QSB__CLEANUP_JSON __attribute__((cleanup(qsb__json_release)))
 

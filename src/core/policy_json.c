@@ -26,19 +26,6 @@ static json_t *number_json(const struct qsb__row *row, uint64_t value)
 	return value % 1000 == 0 ? json_integer((json_int_t)(value / 1000)) : json_real((double)value / 1000);
 }
 
-/* A path or a value may hold bytes that no JSON can. */
-static json_t *text_json(const char *text)
-{
-	QSB_CLEANUP_FREE char *repaired = NULL;
-	json_t *value = json_string(text);
-	size_t length;
-
-	if (value)
-		return value;
-	repaired = qsb__utf8_repair(text, strlen(text), &length);
-	return repaired ? json_string(repaired) : NULL;
-}
-
 static json_t *map_json(const struct qsb__list *list)
 {
 	json_t *object = json_object();
@@ -48,7 +35,7 @@ static json_t *map_json(const struct qsb__list *list)
 		size_t length = (size_t)(equals - list->items[i].text);
 		QSB_CLEANUP_FREE char *name = qsb__utf8_repair(list->items[i].text, length, &length);
 
-		if (!name || json_object_set_new(object, name, text_json(equals + 1))) {
+		if (!name || json_object_set_new(object, name, qsb__json_text(equals + 1))) {
 			json_decref(object);
 			return NULL;
 		}
@@ -62,7 +49,8 @@ static json_t *list_json(const struct qsb__row *row, const struct qsb__list *lis
 
 	for (size_t i = 0; i < list->count; i++) {
 		const char *text = list->items[i].text;
-		json_t *entry = row->type == QSB__ROW_PORTS ? json_integer(strtol(text, NULL, 10)) : text_json(text);
+		json_t *entry =
+			row->type == QSB__ROW_PORTS ? json_integer(strtol(text, NULL, 10)) : qsb__json_text(text);
 
 		if (json_array_append_new(array, entry)) {
 			json_decref(array);
@@ -139,7 +127,7 @@ static json_t *place_json(const struct qsb_policy *policy, enum qsb__layer layer
 	json_t *place = json_pack("{s:s}", "layer", qsb__layer_name(layer));
 
 	if (policy->source[layer])
-		json_object_set_new(place, "file", text_json(policy->source[layer]));
+		json_object_set_new(place, "file", qsb__json_text(policy->source[layer]));
 	return place;
 }
 
@@ -156,7 +144,7 @@ static json_t *origin_json(const struct qsb_policy *policy, const struct qsb__ro
 		char origin[512];
 
 		qsb__item_origin(row, &list->items[i], origin, sizeof(origin));
-		json_array_append_new(entries, text_json(origin));
+		json_array_append_new(entries, qsb__json_text(origin));
 	}
 	json_object_set_new(place, "entries", entries);
 	return place;
@@ -170,7 +158,7 @@ static json_t *with_origins_json(const struct qsb_policy *policy)
 		if (!is_left_out(policy, &qsb__rows[i]))
 			json_object_set_new(origins, qsb__rows[i].pointer, origin_json(policy, &qsb__rows[i]));
 	for (size_t i = 0; i < policy->notes.count; i++)
-		json_array_append_new(notes, text_json(policy->notes.items[i].text));
+		json_array_append_new(notes, qsb__json_text(policy->notes.items[i].text));
 	if (json_object_set_new(root, "policy", values_json(policy)) || json_object_set_new(root, "origins", origins) ||
 	    json_object_set_new(root, "notes", notes)) {
 		json_decref(root);

@@ -8,27 +8,10 @@
 #include <time.h>
 
 #include "core/cleanup.h"
-#include "core/utf8.h"
+#include "core/json.h"
 
 const char *const qsb__limit_names[9] = {"memory", "cpus",    "timeout",  "processes",  "openFiles",
 					 "output", "tmpSize", "fileSize", "diskReserve"};
-
-/* Any bytes as a JSON string: what is not UTF-8 becomes U+FFFD. */
-static json_t *text_json(const char *data, size_t length)
-{
-	QSB_CLEANUP_FREE char *clean = NULL;
-	size_t clean_length;
-
-	if (length == 0)
-		return json_string("");
-	clean = qsb__utf8_repair(data, length, &clean_length);
-	return clean ? json_stringn_nocheck(clean, clean_length) : NULL;
-}
-
-static json_t *string_json(const char *text)
-{
-	return text_json(text, strlen(text));
-}
 
 static json_t *time_json(int64_t milliseconds)
 {
@@ -48,10 +31,10 @@ json_t *qsb__denial_to_json(const struct qsb__denial *denial)
 
 	json_object_set_new(json, "kind", json_string(denial->kind));
 	json_object_set_new(json, "operation", json_string(denial->operation));
-	json_object_set_new(json, "target", string_json(denial->target));
+	json_object_set_new(json, "target", qsb__json_text(denial->target));
 	json_object_set_new(json, "rule", json_string(denial->rule));
 	json_object_set_new(json, "pid", denial->pid ? json_integer(denial->pid) : json_null());
-	json_object_set_new(json, "process", denial->process[0] ? string_json(denial->process) : json_null());
+	json_object_set_new(json, "process", denial->process[0] ? qsb__json_text(denial->process) : json_null());
 	json_object_set_new(json, "time", time_json(denial->time_ms));
 	json_object_set_new(json, "suggestion", json_string(denial->suggestion));
 	json_object_set_new(json, "count", json_integer(denial->count));
@@ -97,8 +80,8 @@ static json_t *gap_json(const char *what, const char *rule)
 {
 	json_t *gap = json_object();
 
-	json_object_set_new(gap, "what", string_json(what));
-	json_object_set_new(gap, "rule", string_json(rule));
+	json_object_set_new(gap, "what", qsb__json_text(what));
+	json_object_set_new(gap, "rule", qsb__json_text(rule));
 	return gap;
 }
 
@@ -154,8 +137,8 @@ char *qsb__result_json(const struct qsb__result *result)
 
 	json_object_set_new(json, "exitCode", json_integer(result->exit_code));
 	json_object_set_new(json, "signal", signal_json(result->signal));
-	json_object_set_new(json, "stdout", text_json(result->out.data, result->out.length));
-	json_object_set_new(json, "stderr", text_json(result->err.data, result->err.length));
+	json_object_set_new(json, "stdout", qsb__json_bytes(result->out.data, result->out.length));
+	json_object_set_new(json, "stderr", qsb__json_bytes(result->err.data, result->err.length));
 	json_object_set_new(json, "timedOut", json_boolean(result->timed_out));
 	json_object_set_new(json, "outOfMemory", json_boolean(result->out_of_memory));
 	json_object_set_new(truncated, "stdout", json_boolean(result->out.truncated));
@@ -187,8 +170,8 @@ char *qsb__failure_json(const struct qsb_error *err)
 
 	json_object_set_new(error, "code", json_string(code_name(err->code)));
 	json_object_set_new(error, "errno", err->os_code ? json_integer(err->os_code) : json_null());
-	json_object_set_new(error, "where", string_json(err->where));
-	json_object_set_new(error, "message", string_json(err->message));
+	json_object_set_new(error, "where", qsb__json_text(err->where));
+	json_object_set_new(error, "message", qsb__json_text(err->message));
 	json_object_set_new(json, "exitCode", json_integer(QSB__EXIT_SANDBOX));
 	json_object_set_new(json, "error", error);
 	text = json_dumps(json, JSON_COMPACT);

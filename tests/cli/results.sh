@@ -83,3 +83,10 @@ is 'a folder of PATH that may not be entered does not make a missing command a r
 chmod 755 closed
 is 'a name cannot write to the terminal' 'qiming-sandbox: ?[31mred?: command not found' \
 	"$(qs run -- $'\033[31mred\a' 2>&1)"
+folder=$scratch/$'\033[31mred\377'
+mkdir "$folder"
+is 'nor can the name of a workspace' "wrote $scratch/?[31mred?/.qiming-sandbox.json" \
+	"$(qs policy init --project --workspace "$folder")"
+is 'explain --json gives what is no UTF-8 as U+FFFD' True \
+	"$(qs explain --json --workspace "$folder" | field 'r["workspace"].endswith("\x1b[31mred\ufffd")')"
+rm -r "$folder"
