@@ -66,8 +66,10 @@ int qsb__privileges_drop(struct qsb_error *err)
 		return qsb__fail_os(err, errno, "privileges", "cannot set no_new_privs");
 	if (prctl(PR_SET_SECUREBITS, bits) != 0)
 		return qsb__fail_os(err, errno, "privileges", "cannot set the secure bits");
-	for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
-		if (prctl(PR_CAPBSET_DROP, capability) != 0)
+	errno = 0;
+	/* EINVAL: one more than the kernel has. */
+	for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability) == 0 || errno != EINVAL; capability++)
+		if (errno == EPERM)
 			return qsb__fail_os(err, errno, "privileges", "cannot drop capability %lu", capability);
 	if (syscall(SYS_capset, &header, none) != 0)
 		return qsb__fail_os(err, errno, "privileges", "cannot drop capabilities");
