@@ -14,6 +14,7 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "os/ancestors.h"
 #include "os/signals.h"
 #include "supervisor/internal.h"
 
@@ -287,11 +288,31 @@ static int relay(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	return 0;
 }
 
+/*
+ * A shell that reads its orders from a pipe, and calls us: the command could write further orders into that pipe, which
+ * the shell carries out outside. No filter sees it, so nobody gets such a pipe.
+ */
+static int check_input(struct qsb_error *err)
+{
+	char name[64] = "";
+	int pid = 0;
+
+	if (!qsb__pipe_is_read_above(STDIN_FILENO, &pid, name, sizeof(name)))
+		return 0;
+	return qsb__fail(err, QSB_E_DENIED, "streams",
+	                 "the standard input is a pipe that %s (process %d) reads as well, and the command could write into it: "
+	                 "add </dev/null, or put `cat |` before the call", name, pid);
+}
+
 static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
 {
 	const struct qsb__run_request *request = supervisor->request;
 	struct qsb__launch *launch = &supervisor->launch;
+	int code;
 
+	code = check_input(err);
+	if (code != 0)
+		return code;
 	supervisor->signals_fd = qsb__signals_open(forwarded);
 	if (supervisor->signals_fd < 0)
 		return qsb__fail_os(err, -supervisor->signals_fd, "signals", "cannot take the signals");

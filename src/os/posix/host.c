@@ -70,6 +70,16 @@ static unsigned host_links(void *context, const char *path)
 	return (unsigned)status.st_nlink;
 }
 
+/* Inside, the command has this user and these groups and no privilege, so the answer is the same there. A folder that
+ * can be entered is not shut, though its names are not to be had. */
+static bool host_sealed(void *context, const char *path, bool is_dir)
+{
+	int folder = start_of(context, &path);
+
+	return faccessat(folder, path, R_OK, 0) != 0 && errno == EACCES &&
+	       (!is_dir || (faccessat(folder, path, X_OK, 0) != 0 && errno == EACCES));
+}
+
 /* One step of a resolution: `rest` is what is still to be walked, `out` what is settled. */
 struct walk {
 	char *out;
@@ -225,6 +235,7 @@ static const struct qsb__host_ops ops = {
 	.resolve = host_resolve,
 	.list = host_list,
 	.links = host_links,
+	.sealed = host_sealed,
 	.read = host_read,
 };
 

@@ -1,0 +1,36 @@
+"""A caller that reads its own orders from the pipe that is our standard input."""
+import os
+import shlex
+
+from harness import row
+
+# Opening the pipe anew for writing puts a line behind those that the shell has not read yet.
+ATTACK = ['sh', '-c', 'echo "touch planted" >/proc/self/fd/0']
+
+
+def give_orders(case, call):
+    """A shell reads this script from a pipe; the command that it calls tries to add a line."""
+    script = f'{shlex.join(call)}\necho rc=$?\nexec </dev/null\n'.encode()
+    # The shell itself opens the pipe's end that it reads; it waits for more until the script ends it.
+    keep = f'{shlex.join(call)}\necho rc=$?\nread last\n$last\n'.encode()
+    outcome = case.plain(['bash', '-s'], input=keep if call == ATTACK else script)
+    return outcome, os.path.exists(os.path.join(case.work, 'planted'))
+
+
+@row('A-proc-3', 'a pipe from which the calling shell reads its orders is not handed to the command')
+def orders(case):
+    outcome, planted = give_orders(case, ATTACK)
+    case.control(planted, f'the pipe cannot be opened anew outside: {outcome.describe()}')
+    os.unlink(os.path.join(case.work, 'planted'))
+    outcome, planted = give_orders(case, case.sandboxed(ATTACK))
+    case.check(not planted, 'the shell carried out the order of the command', outcome)
+    case.check('rc=125' in outcome.out and '</dev/null' in outcome.err, 'the run is refused, with the fix', outcome)
+
+
+@row('A-proc-3', 'a pipe that is the command\'s alone is read as outside')
+def own_pipe(case):
+    outcome = case.inside(['cat'], input=b'data\n')
+    case.same((outcome.code, outcome.out), (0, 'data\n'), 'exit status and output', outcome)
+    script = ['sh', '-c', f'true; cat | {shlex.join(case.sandboxed(["cat"]))}']
+    outcome = case.plain(script, input=b'data\n')
+    case.same((outcome.code, outcome.out), (0, 'data\n'), 'exit status and output behind cat', outcome)
