@@ -163,9 +163,13 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 	if (code == 0 && own_network)
 		code = qsb__network_begin(&network, err);
 	if (code == 0)
+		qsb__streams_confine_files(sandbox->launch);
+	if (code == 0)
 		code = qsb__mounts_apply(&sandbox->mounts, &mounted, err);
 	if (code == 0 && own_network)
 		code = qsb__network_enter(&network, err);
+	if (code == 0)
+		code = qsb__streams_confine_devices(sandbox->launch, err);
 	if (code == 0 && sandbox->launch->tty)
 		code = open_terminal(sandbox, mounted.pts_fd, &fds[QSB__FD_TTY], inner, err);
 	if (code != 0)

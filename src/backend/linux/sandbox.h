@@ -131,6 +131,11 @@ int qsb__tree_attributes(int tree, unsigned set, bool recursive);
 /* seccomp.c, in the supervisor: builds the filter for this plan. 0 or QSB_E_*. */
 int qsb__filter_build(struct qsb__sandbox *sandbox, struct qsb_error *err);
 
+/* streams.c, in the child: what the caller gave to be read, through the sandbox's own mounts. Files are opened before the
+ * mounts are made, and closed off with them; devices when the sandbox has its /dev. */
+void qsb__streams_confine_files(const struct qsb__launch *launch);
+int qsb__streams_confine_devices(const struct qsb__launch *launch, struct qsb_error *err);
+
 /* landlock.c: the version the kernel has (0 = none); in the child: the ruleset for this plan. */
 int qsb__landlock_version(void);
 int qsb__landlock_apply(const struct qsb__sandbox *sandbox, struct qsb_error *err);
