@@ -76,14 +76,9 @@ static void describe_row(const struct qsb__row *row, const struct qsb_policy *de
 	each(context, &described);
 }
 
-static void free_policy(struct qsb_policy **policy)
-{
-	qsb__policy_free(*policy);
-}
-
 void qsb__describe_options(const struct qsb__command *command, qsb__describe_each *each, void *context)
 {
-	QSB_CLEANUP(free_policy) struct qsb_policy *defaults = NULL;
+	QSB__CLEANUP_POLICY struct qsb_policy *defaults = NULL;
 
 	for (size_t i = 0; i < QSB__OPTION_TABLES && command->tables[i]; i++)
 		describe_table(command->tables[i], each, context);

@@ -168,7 +168,7 @@ static struct qsb__doctor_file *add_file(struct qsb__doctor *doctor, const char 
 static void judge_file(struct qsb__doctor_file *file, enum qsb__layer layer)
 {
 	struct qsb_error fault = {.code = 0};
-	struct qsb_policy *policy = NULL;
+	QSB__CLEANUP_POLICY struct qsb_policy *policy = NULL;
 	QSB_CLEANUP_FREE char *text = NULL;
 	size_t length;
 	int rc = qsb__policy_read_layer(layer, file->path, &text, &length, &fault);
@@ -182,7 +182,6 @@ static void judge_file(struct qsb__doctor_file *file, enum qsb__layer layer)
 	file->state = rc ? "cannot be used" : "in use";
 	if (rc)
 		snprintf(file->problem, sizeof(file->problem), "%s", fault.message);
-	qsb__policy_free(policy);
 }
 
 static void look_at_files(struct qsb__doctor *doctor)

@@ -30,11 +30,6 @@ static void print_scdoc_text(FILE *to, const char *text)
 	}
 }
 
-static void free_policy(struct qsb_policy **policy)
-{
-	qsb__policy_free(*policy);
-}
-
 struct section {
 	FILE *to;
 	enum qsb__option_group group;
@@ -100,7 +95,7 @@ static void print_scdoc_commands(FILE *to)
 /* Every key of the policy: what it means, its choices, its value in the preset "workspace", its option. */
 static int print_scdoc_keys(FILE *to, struct qsb_error *err)
 {
-	QSB_CLEANUP(free_policy) struct qsb_policy *defaults = NULL;
+	QSB__CLEANUP_POLICY struct qsb_policy *defaults = NULL;
 	int rc = qsb__policy_new(&defaults, QSB__PRESET_WORKSPACE, err);
 
 	for (size_t i = 0; rc == 0 && i < qsb__row_count; i++) {
@@ -201,10 +196,12 @@ static int dump(const struct qsb__invocation *invocation, struct qsb_error *err)
 	if (strcmp(format, "json") == 0)
 		return dump_json(invocation, err);
 	if (strcmp(format, "bash") == 0)
-		return qsb__complete_bash(invocation->out), 0;
-	if (strcmp(format, "zsh") == 0)
-		return qsb__complete_zsh(invocation->out), 0;
-	return qsb__fail_unknown(err, "format", format, formats, 4);
+		qsb__complete_bash(invocation->out);
+	else if (strcmp(format, "zsh") == 0)
+		qsb__complete_zsh(invocation->out);
+	else
+		return qsb__fail_unknown(err, "format", format, formats, 4);
+	return 0;
 }
 
 static const struct qsb__option options[] = {

@@ -65,8 +65,6 @@ int qsb__load_policy(struct qsb__loaded *out, const struct qsb__invocation *invo
 		return rc;
 	if (!options)
 		return qsb__fail_memory(err, "policy");
-	if (sources.policy_file && sources.policy_fd >= 0)
-		return qsb__fail(err, QSB_E_INVALID, "--policy-fd", "give either --policy or --policy-fd, not both");
 	rc = qsb__facts_init(&out->facts, qsb__invocation_value(invocation, QSB__OPT_WORKSPACE), err);
 	if (rc)
 		return rc;

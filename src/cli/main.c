@@ -15,8 +15,9 @@ static int fail(const struct qsb_error *err)
 	return QSB__EXIT_SANDBOX;
 }
 
-static int fail_unknown_command(const char *word, struct qsb_error *err)
+static int fail_unknown_command(const char *word)
 {
+	struct qsb_error err;
 	const char *names[16];
 	size_t count = 0;
 
@@ -24,9 +25,11 @@ static int fail_unknown_command(const char *word, struct qsb_error *err)
 		if (!qsb__commands[i]->hidden)
 			names[count++] = qsb__commands[i]->name;
 	if (word[0] == '-')
-		return qsb__fail(err, QSB_E_UNKNOWN, word,
-				 "unknown option %s; a subcommand comes first: qiming-sandbox run -- COMMAND", word);
-	return qsb__fail_unknown(err, "subcommand", word, names, count);
+		qsb__fail(&err, QSB_E_UNKNOWN, word,
+			  "unknown option %s; a subcommand comes first: qiming-sandbox run -- COMMAND", word);
+	else
+		qsb__fail_unknown(&err, "subcommand", word, names, count);
+	return fail(&err);
 }
 
 static const struct qsb__command *find_command(const char *word)
@@ -90,6 +93,6 @@ int main(int argc, char **argv)
 	else if (is_one_of(argv[1], "--version", "-V"))
 		puts("qiming-sandbox " QSB_VERSION);
 	else
-		return fail_unknown_command(argv[1], &err), fail(&err);
+		return fail_unknown_command(argv[1]);
 	return finish_output(0, &err);
 }

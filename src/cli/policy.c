@@ -124,11 +124,9 @@ static int show(const struct qsb__invocation *invocation, struct qsb_error *err)
 static int check_file(const char *path, struct qsb_error *err)
 {
 	struct qsb__policy_sources sources = {.policy_file = path, .policy_fd = -1, .managed_file = ""};
-	struct qsb_policy *policy = NULL;
-	int code = qsb__policy_load(&policy, &sources, err);
+	QSB__CLEANUP_POLICY struct qsb_policy *policy = NULL;
 
-	qsb__policy_free(policy);
-	return code;
+	return qsb__policy_load(&policy, &sources, err);
 }
 
 static int print_verdict(const struct qsb__invocation *invocation, const char *file, const struct qsb_error *fault,

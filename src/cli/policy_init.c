@@ -21,13 +21,12 @@ static const char *const starter_keys[][2] = {
 
 static json_t *policy_values(enum qsb__preset preset, struct qsb_error *err)
 {
-	struct qsb_policy *policy = NULL;
+	QSB__CLEANUP_POLICY struct qsb_policy *policy = NULL;
 	QSB_CLEANUP_FREE char *text = NULL;
 
 	if (qsb__policy_new(&policy, preset, err))
 		return NULL;
 	text = qsb__policy_to_json(policy, false);
-	qsb__policy_free(policy);
 	return text ? json_loads(text, 0, NULL) : NULL;
 }
 

@@ -106,6 +106,14 @@ void qsb__list_clear(struct qsb__list *list)
 	*list = (struct qsb__list){0};
 }
 
+bool qsb__list_has(const struct qsb__list *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].text, text) == 0)
+			return true;
+	return false;
+}
+
 static void clear_values(struct qsb_policy *policy)
 {
 	for (size_t i = 0; i < qsb__row_count; i++) {
@@ -130,6 +138,11 @@ void qsb__policy_free(struct qsb_policy *policy)
 		return;
 	clear_values(policy);
 	free(policy);
+}
+
+void qsb__policy_release(struct qsb_policy **policy)
+{
+	qsb__policy_free(*policy);
 }
 
 const char *qsb__layer_name(enum qsb__layer layer)

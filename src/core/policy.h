@@ -148,6 +148,7 @@ const struct qsb__list *qsb__row_list(const struct qsb_policy *policy, const str
 /* Adds an entry to a list. The text is copied. 0 or QSB_E_MEMORY. */
 int qsb__list_add(struct qsb__list *list, const char *text, enum qsb__layer layer, unsigned index);
 void qsb__list_clear(struct qsb__list *list);
+bool qsb__list_has(const struct qsb__list *list, const char *text);
 
 /* "/filesystem/denyWrite/2 (user)" or "--deny-write (command line)": for messages, denials and `explain`. */
 void qsb__item_origin(const struct qsb__row *row, const struct qsb__item *item, char *buffer, size_t size);

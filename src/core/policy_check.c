@@ -6,8 +6,7 @@
 #include <qiming/sandbox.h>
 
 #include "core/glob.h"
-
-enum { PATH_BYTES_MAX = 4095 };
+#include "core/path.h"
 
 static int refuse(char *why, size_t why_size, const char *reason)
 {
@@ -19,7 +18,7 @@ static int check_plain_path(const char *text, char *why, size_t why_size)
 {
 	if (!*text)
 		return refuse(why, why_size, "must not be empty; the workspace itself is \".\"");
-	if (strlen(text) > PATH_BYTES_MAX)
+	if (strlen(text) >= QSB__PATH_MAX)
 		return refuse(why, why_size, "is longer than 4095 bytes");
 	/* "~bob" would need the user database, which a sandbox must not depend on. */
 	if (text[0] == '~' && text[1] && text[1] != '/')
@@ -52,7 +51,7 @@ int qsb__check_socket_path(const char *text, char *why, size_t why_size)
 {
 	if (text[0] == '@')
 		return refuse(why, why_size, "must be the path of a socket; abstract sockets cannot be let in");
-	if (strpbrk(text, "*?["))
+	if (qsb__glob_is_pattern(text))
 		return refuse(why, why_size, "must be the path of one socket, without *, ? and [");
 	return check_plain_path(text, why, why_size);
 }

@@ -224,18 +224,10 @@ static bool is_refused(const struct qsb_policy *policy, const struct qsb__row *r
 	return false;
 }
 
-static bool has_text(const struct qsb__list *list, const char *text)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(list->items[i].text, text) == 0)
-			return true;
-	return false;
-}
-
 bool qsb__cover_allows(const struct qsb_policy *policy, const struct qsb__row *row, const struct qsb__list *present,
 		       const char *entry, const struct qsb__places *places)
 {
-	if (has_text(present, entry))
+	if (qsb__list_has(present, entry))
 		return true;
 	if (!qsb__cover_holds(row, present, entry, places))
 		return false;

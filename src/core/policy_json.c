@@ -1,5 +1,4 @@
 /* The effective policy as text: for `policy show`, and as a policy that can be loaded again. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +7,6 @@
 #include "core/json.h"
 #include "core/policy_load.h"
 #include "core/policy_patch.h"
-#include "core/size.h"
 #include "core/utf8.h"
 
 static json_t *number_json(const struct qsb__row *row, uint64_t value)
@@ -18,7 +16,7 @@ static json_t *number_json(const struct qsb__row *row, uint64_t value)
 	if (row->none_allowed && value == 0)
 		return json_string("none");
 	if (row->type == QSB__ROW_SIZE) {
-		qsb__size_format(value, text);
+		qsb__value_format(row, value, text);
 		return json_string(text);
 	}
 	if (row->type == QSB__ROW_COUNT)
@@ -201,11 +199,6 @@ char *qsb__policy_value_text(const struct qsb_policy *policy, const struct qsb__
 		return strdup(row->names[value]);
 	if (row->none_allowed && value == 0)
 		return strdup("none");
-	if (row->type == QSB__ROW_SIZE)
-		qsb__size_format(value, text);
-	else if (row->type == QSB__ROW_COUNT)
-		snprintf(text, sizeof(text), "%" PRIu64, value);
-	else
-		qsb__milli_format(value, text);
+	qsb__value_format(row, value, text);
 	return strdup(text);
 }

@@ -112,7 +112,7 @@ static int read_layers(struct layers *layers, struct qsb_error *err)
 	int code;
 
 	if (sources->policy_file && sources->policy_fd >= 0)
-		return qsb__fail(err, QSB_E_INVALID, "--policy", "--policy and --policy-fd exclude each other");
+		return qsb__fail(err, QSB_E_INVALID, "--policy", "give either --policy or --policy-fd, not both");
 	if (sources->policy_fd >= 0)
 		code = read_fd(layers, err);
 	else if (sources->policy_file)

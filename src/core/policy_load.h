@@ -7,6 +7,8 @@
 /* A policy with a preset's values. The caller frees it. */
 int qsb__policy_new(struct qsb_policy **out, enum qsb__preset preset, struct qsb_error *err);
 void qsb__policy_free(struct qsb_policy *policy);
+void qsb__policy_release(struct qsb_policy **policy);
+#define QSB__CLEANUP_POLICY __attribute__((cleanup(qsb__policy_release)))
 
 /*
  * One value as the command line gives it: "2g", "none", "off", "true". A list gets one entry added. `--env NAME` (the

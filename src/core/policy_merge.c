@@ -44,28 +44,28 @@ static int append(struct qsb__list *list, struct qsb__list *more)
 }
 
 /* Sets one "NAME=VALUE": a stronger layer's value stands instead of a weaker one's. */
-static int set_variable(struct qsb__list *list, const struct qsb__item *item)
+static int set_variable(struct qsb__list *list, const char *text, enum qsb__layer layer, unsigned index)
 {
-	size_t name = strcspn(item->text, "=") + 1;
+	size_t name = strcspn(text, "=") + 1;
 
 	for (size_t i = 0; i < list->count; i++) {
-		if (strncmp(list->items[i].text, item->text, name) == 0) {
-			char *copy = strdup(item->text);
+		if (strncmp(list->items[i].text, text, name) == 0) {
+			char *copy = strdup(text);
 
 			if (!copy)
 				return QSB_E_MEMORY;
 			free(list->items[i].text);
-			list->items[i] = (struct qsb__item){.text = copy, .layer = item->layer, .index = item->index};
+			list->items[i] = (struct qsb__item){.text = copy, .layer = layer, .index = index};
 			return 0;
 		}
 	}
-	return qsb__list_add(list, item->text, item->layer, item->index);
+	return qsb__list_add(list, text, layer, index);
 }
 
 int qsb__map_merge(struct qsb__list *list, const struct qsb__list *more)
 {
 	for (size_t i = 0; i < more->count; i++)
-		if (set_variable(list, &more->items[i]))
+		if (set_variable(list, more->items[i].text, more->items[i].layer, more->items[i].index))
 			return QSB_E_MEMORY;
 	return 0;
 }
@@ -116,18 +116,11 @@ static const struct qsb__row *row_of_text(const struct qsb__row *row, const char
 static int add_text(struct qsb_policy *policy, const struct qsb__row *row, const char *text, enum qsb__layer layer)
 {
 	struct qsb__list *list = qsb__row_list_at(policy, row);
-	struct qsb__item item = {.layer = layer};
-	char *copy = strdup(text);
-	int code;
+	const struct qsb__item *last = list->count ? &list->items[list->count - 1] : NULL;
+	unsigned index = last && last->layer == layer ? last->index + 1 : 0;
 
-	if (!copy)
-		return QSB_E_MEMORY;
-	if (list->count && list->items[list->count - 1].layer == layer)
-		item.index = list->items[list->count - 1].index + 1;
-	item.text = copy;
-	code = row->type == QSB__ROW_MAP ? set_variable(list, &item) : qsb__list_add(list, copy, layer, item.index);
-	free(copy);
-	return code;
+	return row->type == QSB__ROW_MAP ? set_variable(list, text, layer, index)
+					 : qsb__list_add(list, text, layer, index);
 }
 
 int qsb__policy_set_text(struct qsb_policy *policy, const struct qsb__row *option_row, const char *text,

@@ -3,6 +3,7 @@
 #define QSB_CORE_POLICY_PATCH_H
 
 #include "core/policy.h"
+#include "core/size.h"
 
 /* The values of one layer; a key that it does not name has no meaning here. */
 struct qsb__patch {
@@ -77,6 +78,8 @@ int qsb__value_check(const struct qsb__row *row, uint64_t value, const char *sho
 /* "must be …; it is …" with the forms and the range that the row accepts. */
 int qsb__value_refuse(const struct qsb__row *row, int code, const char *shown, const struct qsb__place *place,
 		      struct qsb_error *err);
+/* A number in the row's unit in memory as a person would write it: "2g", "1.5". */
+void qsb__value_format(const struct qsb__row *row, uint64_t value, char out[QSB__NUMBER_TEXT_MAX]);
 /* Is the text a good entry of the row's list? */
 int qsb__entry_check(const struct qsb__row *row, const char *text, const struct qsb__place *place,
 		     struct qsb_error *err);

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/cleanup.h"
 #include "core/json.h"
 #include "core/policy_load.h"
 #include "core/policy_patch.h"
-#include "core/size.h"
 
 #define SIZE_PATTERN     "^([0-9]+(\\.[0-9]+)?([kKmMgGtT]([iI]?[bB])?)|[0-9]+[bB]?)$"
 #define DURATION_PATTERN "^([0-9]+(\\.[0-9]+)?([sS]|[mM]|[hH]|[dD])?|[0-9]+[mM][sS])$"
@@ -120,17 +120,12 @@ static void add_row(json_t *properties, const struct qsb__row *row, const json_t
 
 static json_t *defaults_json(void)
 {
-	struct qsb_policy *policy = NULL;
-	char *text = NULL;
-	json_t *defaults = NULL;
+	QSB__CLEANUP_POLICY struct qsb_policy *policy = NULL;
+	QSB_CLEANUP_FREE char *text = NULL;
 
 	if (qsb__policy_new(&policy, QSB__PRESET_WORKSPACE, NULL) == 0)
 		text = qsb__policy_to_json(policy, false);
-	if (text)
-		defaults = json_loads(text, 0, NULL);
-	free(text);
-	qsb__policy_free(policy);
-	return defaults;
+	return text ? json_loads(text, 0, NULL) : NULL;
 }
 
 char *qsb__policy_schema_json(void)

@@ -81,14 +81,6 @@ static int keep(struct qsb__list *list, const struct qsb__item *item)
 	return qsb__list_add(list, item->text, item->layer, item->index);
 }
 
-static bool has_entry(const struct qsb__list *list, const char *text)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(list->items[i].text, text) == 0)
-			return true;
-	return false;
-}
-
 /* What both allow: present entries within the asked ones, and asked entries within the present ones. */
 static int intersect(struct tightening *to, const struct qsb__row *row, struct qsb__list *both)
 {
@@ -102,7 +94,7 @@ static int intersect(struct tightening *to, const struct qsb__row *row, struct q
 			code = note_entry(to, row, &now->items[i], false);
 	}
 	for (size_t i = 0; i < asked->count && !code; i++) {
-		if (has_entry(both, asked->items[i].text))
+		if (qsb__list_has(both, asked->items[i].text))
 			continue;
 		if (qsb__cover_allows(to->policy, row, now, asked->items[i].text, to->places))
 			code = keep(both, &asked->items[i]);
@@ -134,7 +126,7 @@ static int tighten_add(struct tightening *to, const struct qsb__row *row)
 	const struct qsb__list *more = qsb__row_list(&to->patch->values, row);
 
 	for (size_t i = 0; i < more->count; i++)
-		if (!(to->patch->quiet && has_entry(now, more->items[i].text)) && keep(now, &more->items[i]))
+		if (!(to->patch->quiet && qsb__list_has(now, more->items[i].text)) && keep(now, &more->items[i]))
 			return QSB_E_MEMORY;
 	if (more->count && !to->patch->quiet)
 		to->policy->origin[qsb__row_index(row)] = to->patch->layer;

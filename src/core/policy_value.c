@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/policy_patch.h"
-#include "core/size.h"
 #include "core/suggest.h"
 
 int qsb__place_fail(struct qsb_error *err, int code, const struct qsb__place *place, const char *format, ...)
@@ -62,7 +61,7 @@ static int refuse_name(const char *const *names, const char *shown, const struct
 	return qsb__place_fail(err, QSB_E_INVALID, place, "must be one of %s; it is %s", list, shown);
 }
 
-static void format_number(const struct qsb__row *row, uint64_t value, char out[QSB__NUMBER_TEXT_MAX])
+void qsb__value_format(const struct qsb__row *row, uint64_t value, char out[QSB__NUMBER_TEXT_MAX])
 {
 	if (row->type == QSB__ROW_SIZE)
 		qsb__size_format(value, out);
@@ -91,8 +90,8 @@ static int refuse_number(const struct qsb__row *row, int code, const char *shown
 {
 	char least[QSB__NUMBER_TEXT_MAX], most[QSB__NUMBER_TEXT_MAX];
 
-	format_number(row, row->min, least);
-	format_number(row, row->max, most);
+	qsb__value_format(row, row->min, least);
+	qsb__value_format(row, row->max, most);
 	if (row->min == row->max)
 		return qsb__place_fail(err, code, place, "must be %s; it is %s", least, shown);
 	return qsb__place_fail(err, code, place, "must be %s%s, from %s to %s; it is %s", number_forms(row),

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/cleanup.h"
 #include "core/json.h"
 
 const char *const qsb__limit_names[9] = {"memory", "cpus",    "timeout",  "processes",  "openFiles",

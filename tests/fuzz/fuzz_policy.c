@@ -20,11 +20,6 @@ static void expect(bool holds)
 		abort();
 }
 
-static void free_policy(struct qsb_policy **policy)
-{
-	qsb__policy_free(*policy);
-}
-
 /* One sentence on one line, without anything that moves a terminal's cursor. */
 static void expect_error(const struct qsb_error *err, int code)
 {
@@ -47,8 +42,8 @@ static void expect_no_wider(const struct qsb_policy *before, const struct qsb_po
 
 static void try_project(const char *text, size_t size)
 {
-	QSB_CLEANUP(free_policy) struct qsb_policy *before = NULL;
-	QSB_CLEANUP(free_policy) struct qsb_policy *after = NULL;
+	QSB__CLEANUP_POLICY struct qsb_policy *before = NULL;
+	QSB__CLEANUP_POLICY struct qsb_policy *after = NULL;
 	struct qsb_error err = {.code = 0};
 
 	if (qsb__policy_new(&before, QSB__PRESET_WORKSPACE, &err) ||
@@ -60,8 +55,8 @@ static void try_project(const char *text, size_t size)
 
 static void try_file(const char *text, size_t size)
 {
-	QSB_CLEANUP(free_policy) struct qsb_policy *policy = NULL;
-	QSB_CLEANUP(free_policy) struct qsb_policy *again = NULL;
+	QSB__CLEANUP_POLICY struct qsb_policy *policy = NULL;
+	QSB__CLEANUP_POLICY struct qsb_policy *again = NULL;
 	QSB_CLEANUP_FREE char *first = NULL;
 	QSB_CLEANUP_FREE char *second = NULL;
 	struct qsb_error err = {.code = 0};
