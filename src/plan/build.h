@@ -44,7 +44,15 @@ struct qsb__rules {
 	size_t count, capacity;
 };
 
-enum { QSB__SHARED_TEXTS = 64 };
+enum { QSB__SHARED_TEXTS = 64, QSB__FILTER_BITS = 4096 };
+
+/* The names of one folder, as far as they are worth remembering: see builtin_rules.c. */
+struct qsb__name_filter {
+	uint64_t bits[QSB__FILTER_BITS / 64];
+	size_t names;
+	bool fold;
+	bool ready; /* false = too many names, or not to be read: everything may be there */
+};
 
 struct qsb__shared_text {
 	const char *from;
@@ -75,6 +83,7 @@ struct qsb__build {
 	char last_pin[QSB__PATH_MAX]; /* it and the folders above it have pins */
 	char link[QSB__PATH_MAX];     /* the first link that the last resolve met, "" = none */
 	struct qsb__listing listing;
+	struct qsb__name_filter home_names;
 	char missing[QSB__PATH_MAX];     /* the last path seen to be missing: so is all below it */
 	char real_folder[QSB__PATH_MAX]; /* the last folder seen to hold no link on its path: spares system calls */
 	struct {
@@ -101,6 +110,8 @@ bool qsb__build_could_be_made(const struct qsb__build *build, const char *path);
 /* builtin_rules.c: a rule like `like` for each entry of a built-in list that matters on this host. */
 int qsb__build_add_builtin(struct qsb__build *build, const struct qsb__builtin_path *paths, size_t count,
 			   const struct qsb__rule *like);
+/* Is `path` below the home folder and surely not there? */
+bool qsb__build_absent(const struct qsb__build *build, const char *path);
 /* What the rules collected so far leave of `path`; *explicit_deny is true when a denial decides it. */
 unsigned qsb__build_access(const struct qsb__build *build, const char *path, bool *explicit_deny);
 const char *qsb__build_rule_text(struct qsb__build *build, const struct qsb__rule *rule);

@@ -8,14 +8,7 @@
  * Nearly all entries of the lists are missing on any one host. Reading the home folder once costs less than asking a
  * hundred times, so its names go into a filter: a name whose bit is not set is surely not there.
  */
-enum { FILTER_BITS = 4096, MOST_NAMES = 600 };
-
-struct filter {
-	uint64_t bits[FILTER_BITS / 64];
-	size_t names;
-	bool fold;
-	bool ready; /* false = too many names, or not to be read: everything may be there */
-};
+enum { MOST_NAMES = 600 };
 
 static unsigned hash_name(const char *name, size_t length, bool fold)
 {
@@ -28,25 +21,26 @@ static unsigned hash_name(const char *name, size_t length, bool fold)
 			byte = (unsigned char)(byte + 32);
 		hash = (hash ^ byte) * 16777619U;
 	}
-	return (hash ^ hash >> 16) % FILTER_BITS;
+	return (hash ^ hash >> 16) % QSB__FILTER_BITS;
 }
 
 static int note_name(void *to, const char *name, enum qsb__file_kind kind)
 {
-	struct filter *filter = to;
+	struct qsb__name_filter *filter = to;
 	unsigned bit = hash_name(name, strlen(name), filter->fold);
 
 	filter->bits[bit / 64] |= (uint64_t)1 << bit % 64;
 	return ++filter->names > MOST_NAMES;
 }
 
-static void fill_filter(struct filter *filter, const struct qsb__build *build, const char *folder)
+static void fill_filter(struct qsb__name_filter *filter, const struct qsb__build *build, const char *folder)
 {
+	filter->names = 0;
 	filter->fold = build->fold;
 	filter->ready = build->host->ops->list(build->host->context, folder, note_name, filter) == 0;
 }
 
-static bool surely_missing(const struct filter *filter, const char *path)
+static bool surely_missing(const struct qsb__name_filter *filter, const char *path)
 {
 	unsigned bit = hash_name(path, strcspn(path, "/"), filter->fold);
 
@@ -69,8 +63,16 @@ static int add_missing(struct qsb__build *build, struct qsb__rule *rule, const c
 	return qsb__build_add(build, rule);
 }
 
+bool qsb__build_absent(const struct qsb__build *build, const char *path)
+{
+	const char *home = build->host->home;
+
+	return build->home_names.ready && home && strcmp(home, path) != 0 && qsb__path_inside(path, home, build->fold) &&
+	       surely_missing(&build->home_names, qsb__path_below(path, home));
+}
+
 struct filters {
-	struct filter home, config; /* the home folder, and .config in it */
+	struct qsb__name_filter config; /* of .config in the home folder */
 	bool has_config;
 };
 
@@ -78,7 +80,7 @@ static bool is_surely_missing(struct filters *filters, const struct qsb__build *
 {
 	char config[QSB__PATH_MAX];
 
-	if (surely_missing(&filters->home, below_home))
+	if (surely_missing(&build->home_names, below_home))
 		return true;
 	if (strncmp(below_home, ".config/", 8) != 0)
 		return false;
@@ -97,7 +99,7 @@ int qsb__build_add_builtin(struct qsb__build *build, const struct qsb__builtin_p
 	int result = 0;
 
 	if (build->host->home && paths[0].path[0] == '~')
-		fill_filter(&filters.home, build, build->host->home);
+		fill_filter(&build->home_names, build, build->host->home);
 	for (size_t i = 0; !result && i < count; i++) {
 		const char *path = paths[i].path;
 		struct qsb__rule rule = *like;

@@ -60,7 +60,7 @@ static int check_step(struct search *search, const struct qsb__step *step)
 	bool mount = step->kind == QSB__STEP_BIND_RO || step->kind == QSB__STEP_MASK_FILE ||
 		     step->kind == QSB__STEP_MASK_DIR;
 
-	if (!mount || !step->denies || search->in_all == MOST_IN_ALL)
+	if (!mount || step->sealed || !step->denies || search->in_all == MOST_IN_ALL)
 		return 0;
 	if (!step->is_dir) {
 		search->in_all++;
@@ -87,7 +87,7 @@ static int check_home(struct search *search)
 	    (qsb__build_access(build, build->host->home, NULL) & QSB__ACCESS_WRITE))
 		return 0;
 	for (size_t i = 0; !result && i < sizeof(names) / sizeof(names[0]); i++)
-		if (qsb__path_join(path, build->host->home, names[i]))
+		if (qsb__path_join(path, build->host->home, names[i]) && !qsb__build_absent(build, path))
 			result = check_file(search, path, "built-in: protected names");
 	return result;
 }

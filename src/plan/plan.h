@@ -38,6 +38,7 @@ struct qsb__step {
 	unsigned allows;    /* mounts: QSB__ACCESS_* that the entry behind it gives, 0 = it takes away */
 	unsigned denies; /* QSB__ACCESS_* that it takes away */
 	bool asked;      /* NAME_RULE: by the caller's own entry, not a built-in list: must be held or refused */
+	bool sealed;     /* MASK_*: the caller's own permissions keep it shut, so that no mount is needed */
 	char *path;
 	char *text;   /* see above; NULL where it has no meaning */
 	char *rule;   /* who asked: "/filesystem/denyRead/0 (user)", "built-in: secrets"; never NULL */

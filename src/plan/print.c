@@ -40,6 +40,8 @@ static void print_step(const struct qsb__step *step, FILE *to)
 		fprintf(to, " denies %s", step->denies & QSB__ACCESS_READ ? "read,write" : "write");
 	else if (step->kind == QSB__STEP_BIND_RO || step->kind == QSB__STEP_BIND_RW)
 		fprintf(to, step->is_dir ? " folder" : " file");
+	if (step->sealed)
+		fprintf(to, " sealed");
 	fprintf(to, "  # %s", step->rule);
 	if (step->reason)
 		fprintf(to, ": %s", step->reason);

@@ -6,6 +6,8 @@
 
 static enum qsb__file_kind kind_of(struct qsb__build *build, const char *path)
 {
+	if (qsb__build_absent(build, path))
+		return QSB__FILE_MISSING;
 	return qsb__listing_kind(&build->listing, build->host, build->arena, path);
 }
 

@@ -323,9 +323,24 @@ static bool is_shared_memory(const struct qsb__build *build, const char *path)
 	return build->host->os == QSB__OS_LINUX && qsb__path_inside(path, "/dev/shm", false);
 }
 
+/*
+ * Root's own files, which this user may not open anyway: a mask would add nothing but a mount at each start. Only for
+ * the built-in lists, and only where the command can change nothing: there the permissions stay what they are.
+ */
+static bool is_sealed(const struct qsb__build *build, const struct node *node, const struct frame *above,
+		      const struct qsb__rule *rule)
+{
+	const struct qsb__host *host = build->host;
+
+	return rule->builtin_list && host->uid != 0 && !(above->access & QSB__ACCESS_WRITE) &&
+	       !(host->home && qsb__path_inside(node->path, host->home, build->fold)) &&
+	       host->ops->sealed(host->context, node->path, node->file == QSB__FILE_DIR);
+}
+
 static int place(struct qsb__build *build, struct node *node, const struct frame *above, struct frame *here)
 {
 	unsigned before = above->scratch ? 0 : above->access;
+	struct qsb__step *step;
 	unsigned access;
 
 	*here = *above;
@@ -356,7 +371,9 @@ static int place(struct qsb__build *build, struct node *node, const struct frame
 		here->anchor = node->path;
 		if (add_step(build, step_for(access, node), node, rule))
 			return QSB_E_MEMORY;
-		build->steps[build->step_count - 1].denies = before & ~access;
+		step = &build->steps[build->step_count - 1];
+		step->denies = before & ~access;
+		step->sealed = !access && is_sealed(build, node, above, rule);
 		return 0;
 	}
 	/* Allowed in so many words where a built-in name rule says no: the step is what tells them apart. */

@@ -12,6 +12,7 @@ struct entry {
 	char *text; /* of a file, or a link's target */
 	enum qsb__file_kind kind;
 	unsigned links; /* names of a plain file */
+	bool sealed;    /* shut to the user by its permissions */
 };
 
 struct tree {
@@ -139,8 +140,23 @@ static unsigned made_links(void *context, const char *path)
 	return entry && entry->kind == QSB__FILE_PLAIN ? entry->links : 0;
 }
 
+static bool made_sealed(void *context, const char *path, bool is_dir)
+{
+	struct tree *tree = context;
+	const struct entry *entry = find(tree, path);
+
+	tree->questions++;
+	return entry && entry->sealed && is_dir == (entry->kind == QSB__FILE_DIR);
+}
+
 static const struct qsb__host_ops ops = {
-	.kind = made_kind, .resolve = made_resolve, .list = made_list, .links = made_links, .read = made_read};
+	.kind = made_kind,
+	.resolve = made_resolve,
+	.list = made_list,
+	.links = made_links,
+	.sealed = made_sealed,
+	.read = made_read,
+};
 
 static void add(struct tree *tree, const char *path, size_t length, enum qsb__file_kind kind, const char *text)
 {
@@ -172,6 +188,11 @@ static void add_entry(struct tree *tree, const char *path, const json_t *value)
 	} else if (names) {
 		add(tree, path, length, QSB__FILE_PLAIN, NULL);
 		tree->entries[tree->count - 1].links = (unsigned)names;
+	} else if (json_is_true(json_object_get(value, "sealed"))) {
+		bool is_dir = path[length - 1] == '/';
+
+		add(tree, path, length - is_dir, is_dir ? QSB__FILE_DIR : QSB__FILE_PLAIN, NULL);
+		tree->entries[tree->count - 1].sealed = true;
 	} else if (link) {
 		add(tree, path, length, QSB__FILE_LINK, link);
 	} else if (json_is_object(value)) {
@@ -247,7 +268,7 @@ bool made_host_init(struct qsb__host *host, const json_t *json)
 		      : strcmp(os, "darwin") == 0 ? QSB__OS_DARWIN
 						  : QSB__OS_LINUX,
 		.case_insensitive = tree->fold,
-		.uid = 1000,
+		.uid = json_is_true(json_object_get(json, "root")) ? 0 : 1000,
 		.home = text_of(json, "home"),
 		.user_name = text_of(json, "user"),
 		.cwd = text_of(json, "cwd"),

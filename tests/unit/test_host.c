@@ -93,6 +93,22 @@ static void test_kinds(const struct qsb__host *host)
 		close(fd);
 }
 
+static void test_sealed(const struct qsb__host *host)
+{
+	mkdir(in("shut"), 0000);
+	mkdir(in("enter"), 0100);
+	tap_ok(!host->ops->sealed(host->context, in("a/b/f"), false), "a file that can be read is not shut");
+	tap_ok(!host->ops->sealed(host->context, in("a"), true), "nor a folder");
+	tap_ok(!host->ops->sealed(host->context, in("none"), false), "nor what is missing");
+	tap_ok(!host->ops->sealed(host->context, in("enter"), true), "nor a folder that can be entered");
+	if (host->uid != 0) {
+		chmod(in("a/b/f"), 0200);
+		tap_ok(host->ops->sealed(host->context, in("a/b/f"), false), "a file that cannot be read is");
+		chmod(in("a/b/f"), 0644);
+		tap_ok(host->ops->sealed(host->context, in("shut"), true), "and so is a folder without permissions");
+	}
+}
+
 static void test_names(const struct qsb__host *host)
 {
 	tap_is_number(host->ops->links(host->context, in("a/b/f")), 1, "a file has one name");
@@ -191,6 +207,7 @@ int main(void)
 		test_resolve(&host);
 		test_kinds(&host);
 		test_names(&host);
+		test_sealed(&host);
 		test_list_and_read(&host);
 		qsb__host_clear(&host);
 	}
