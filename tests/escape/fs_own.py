@@ -55,6 +55,17 @@ def new_user_policy(case):
     case.check(os.path.exists(os.path.join(case.home, 'new/qiming-sandbox/policy.json')), 'the rest of the home is writable', inside)
 
 
+@row('A-fs-9', 'where a missing policy cannot be held, nothing runs until its folder is there')
+def unheld_user_policy(case):
+    options = ['--write', case.home, *case.policy({'allowNestedSandbox': True})]
+    folder = os.path.join(case.home, '.config/qiming-sandbox')
+    inside = case.inside(['mkdir', '-p', folder], options)
+    case.check(inside.code == 125 and 'mkdir -p' in inside.err and folder in inside.err, 'refused, with the way out', inside)
+    os.makedirs(folder)
+    inside = case.inside(['sh', '-c', 'echo "{}" >"$0/policy.json" || echo kept', folder], options)
+    case.same((inside.code, inside.out, os.listdir(folder)), (0, 'kept\n', []), 'with the folder', inside)
+
+
 @row('A-fs-9', 'a policy file named on the command line is not written, though it lies in the workspace')
 def named_policy(case):
     path = case.write('settings/policy.json', '{"limits": {"timeout": 60}}')
