@@ -123,11 +123,12 @@ bool qsb__explain_find_command(const struct qsb__loaded *loaded, const char *com
 {
 	const struct qsb__path_base base = {.folder = loaded->plan->cwd};
 	const char *path = NULL;
-	char candidate[QSB__PATH_MAX];
+	char candidate[QSB__PATH_MAX], whole[QSB__PATH_MAX];
 
+	/* A shell has replaced ~ by now: here it is the name of a file. */
 	if (strchr(command, '/'))
-		return qsb__path_absolute(candidate, command[0] == '~' ? "." : command, &base, NULL) == 0 &&
-		       is_there(loaded, candidate, out);
+		return qsb__path_join(whole, command[0] == '/' ? "/" : base.folder, command) &&
+		       qsb__path_absolute(candidate, whole, &base, NULL) == 0 && is_there(loaded, candidate, out);
 	for (char **at = loaded->plan->environment; *at; at++)
 		if (strncmp(*at, "PATH=", 5) == 0)
 			path = *at + 5;

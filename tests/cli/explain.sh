@@ -36,3 +36,11 @@ matches 'one that is missing is told' '127' "$(qs explain -- no-such-program 2>&
 is 'a command that reads like a question is a command' 0 "$(status qs explain -- path)"
 is 'the whole plan as JSON is an object' True \
 	"$(qs explain --json | field '{"files", "network", "limits", "environment", "notEnforced"} <= set(r)')"
+
+mkdir -p "$ws/~" && printf '#!/bin/sh\n' >"$ws/~/tool" && chmod +x "$ws/~/tool"
+matches 'a command below a folder named ~ is found where a run finds it' "which is $ws/~/tool" \
+	"$(qs explain -- '~/tool' | head -n 1)"
+is 'and runs' 0 "$(status qs run -- '~/tool')"
+matches 'its path is told in full' "which is $ws/~/tool" "$(qs explain -- './~//tool' | head -n 1)"
+matches 'a path from the root is as it is' 'Command: /bin/sh$' "$(qs explain -- /bin/sh | head -n 1)"
+rm -r "${ws:?}/~"
