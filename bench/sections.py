@@ -20,7 +20,7 @@ class Sections:
 
     def all(self):
         return {'cold': self.cold, 'peers': self.peers, 'rules': self.rules, 'rate': self.rate, 'memory': self.memory,
-                'build': self.build, 'programs': self.programs, 'reap': self.reap}
+                'build': self.build, 'programs': self.programs, 'live': self.live, 'reap': self.reap}
 
     def commands(self, argv, options=(), names=(PLAIN, BUBBLEWRAP, OURS)):
         found = {name: self.tools.commands[name] for name in names if name in self.tools.commands}
@@ -157,6 +157,28 @@ class Sections:
             if OURS in times:
                 self.reached[label] = times[OURS].median / times[PLAIN].median
             rows += [{**row, 'name': f'{label}, {row["name"]}'} for row in time_rows(times, (PLAIN, BUBBLEWRAP))]
+        return rows
+
+    def live(self):
+        """The sandbox with live rules by name against the same one without"""
+        if not os.path.isdir(os.path.join(self.place.workspace, 'project')):
+            project(os.path.join(self.place.workspace, 'project'))
+            self.place.give(self.place.workspace)
+        build = ['make', '-s', '-B', '-C', 'project', f'-j{self.processors}']
+        files = ['python3', '-c', 'import os\nfor i in range(20000):\n'
+                 ' os.close(os.open("f", os.O_CREAT | os.O_WRONLY)); os.unlink("f")']
+        rules = {'no live rule': [], 'about writing': ['--deny-write', '**/*.never'],
+                 'about reading': ['--deny-read', '**/*.never']}
+        rows = []
+        for label, argv, runs in (('a C build', build, 20), ('20,000 files made and removed', files, 10),
+                                  ('cold start', ['true'], 300)):
+            cpus = ['--cpus', str(self.processors)]
+            times = self.place.latency(runs, {f'{label}, {rule}': self.tools.ours(argv, [*cpus, *options])
+                                              for rule, options in rules.items()})
+            plain, writing = times[f'{label}, no live rule'], times[f'{label}, about writing']
+            self.reached[f'live {label}'] = (writing.median / plain.median if argv != ['true'] else
+                                             (writing.median - plain.median) / 1000)
+            rows += time_rows(times, (f'{label}, no live rule',))
         return rows
 
     # -- the end ----------------------------------------------------------------------------------------------------
