@@ -69,6 +69,7 @@ struct qsb__guard {
 	unsigned threads, slow_threads, idle;
 	pid_t ids[QSB__GUARD_THREADS]; /* of those that receive, 0 = free */
 	bool ending;
+	bool watched; /* the first receiver's affair */
 	unsigned long received;
 	int stop_fd; /* readable: the watch ends */
 

@@ -165,6 +165,9 @@ static bool note_thread(struct qsb__guard *guard, pid_t from, pid_t to)
 	return i < QSB__GUARD_THREADS;
 }
 
+static void *watch(void *argument);
+static int start_thread(struct qsb__guard *guard, void *(*run)(void *));
+
 static void *receiver(void *argument)
 {
 	struct qsb__guard *guard = argument;
@@ -178,8 +181,16 @@ static void *receiver(void *argument)
 		while (got >= 0 && take_turn(guard)) {
 			got = receive(&stop);
 			end_turn(guard);
-			if (got > 0)
-				serve(&stop);
+			if (got <= 0)
+				continue;
+			/* The first call's receiver is the only one. Without a watch, a call that hangs keeps the
+			 * others waiting. */
+			if (!guard->watched) {
+				guard->watched = true;
+				if (start_thread(guard, watch) != 0)
+					errno = 0;
+			}
+			serve(&stop);
 		}
 		qsb__tasks_clear(stop.tasks);
 		note_thread(guard, gettid(), 0);
@@ -278,8 +289,6 @@ int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guar
 	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) != 0)
 		errno = 0;
 	code = start_thread(guard, receiver);
-	if (code == 0)
-		code = start_thread(guard, watch);
 	return code == 0 ? 0 : qsb__fail_os(err, code, "guard", "cannot start a thread");
 }
 
