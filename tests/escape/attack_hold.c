@@ -1,4 +1,4 @@
-/* Against the supervisor's patience: what it might wait for, for ever. */
+/* Against the patience of the supervisor and of others: what they might wait for, for ever. */
 #include "attack.h"
 
 #include <fcntl.h>
@@ -50,4 +50,14 @@ static int steal(int argc, char **argv)
 	return ATTACK_WORKED;
 }
 
-const struct attack attacks_hold[] = {{"steal", steal}, {NULL, NULL}};
+/* lease FILE: whoever opens it from now on waits until the lease is given back. */
+static int lease(int argc, char **argv)
+{
+	int fd = open(argc > 1 ? argv[1] : "", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return attack_broken("open");
+	return attack_verdict("fcntl F_SETLEASE", fcntl(fd, F_SETLEASE, F_WRLCK));
+}
+
+const struct attack attacks_hold[] = {{"steal", steal}, {"lease", lease}, {NULL, NULL}};

@@ -59,3 +59,9 @@ def stream_devices(case):
                 case.check(inside.code == 1 and 'Read-only' in inside.err, f'{node} as {stream} is the host\'s', inside)
     honest = case.inside(['sh', '-c', 'cat; echo lost; echo lost >/proc/self/fd/2; exit 7'], stdout=-3, stderr=-3)
     case.same(honest.code, 7, 'streams to /dev/null work', honest)
+
+
+@row('A-fs-1', 'a lease on a file outside, which lets everybody wait who opens it, is refused')
+def lease(case):
+    path = case.write(os.path.join(case.outside, 'leased'), 'text')
+    case.denied(['lease', path], errors=['EPERM'])

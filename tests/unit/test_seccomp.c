@@ -140,6 +140,9 @@ static void test_arguments(void)
 	is(call(SYS_ioctl, 0, 0x541C, 0), REFUSED(EPERM), "TIOCLINUX is refused");
 	is(call(SYS_ioctl, 0, 0x4B49, 0), REFUSED(EPERM), "console key strings are refused");
 	is(call(SYS_ioctl, 0, TIOCGWINSZ, 0), ALLOWED, "asking for the window size is allowed");
+	is(call(SYS_fcntl, 3, 1024, 0), REFUSED(EPERM), "a lease is refused");
+	is(call(SYS_fcntl, 3, 0x100000000ULL | 1024, 0), REFUSED(EPERM), "also with high bits set");
+	is(call(SYS_fcntl, 3, F_DUPFD_CLOEXEC, 3), ALLOWED, "a descriptor can be copied");
 	is(call(SYS_clone, CLONE_VM | CLONE_FS, 0, 0), ALLOWED, "threads are allowed");
 	is(call(SYS_clone, CLONE_NEWUSER, 0, 0), REFUSED(EPERM), "a new user namespace is refused");
 	is(call(SYS_unshare, CLONE_NEWNET | CLONE_FILES, 0, 0), REFUSED(EPERM), "unshare of a network is refused");

@@ -39,6 +39,7 @@ enum { ioctl_SETFLAGS = 0x40086602, ioctl_FSSETXATTR = 0x401c5820, ioctl_BTRFS =
 static const unsigned ioctl_DEDUPE = 0xc0189436U;
 
 /* Kept with their numbers: the headers that name them differ between C libraries. */
+enum { fcntl_SETLEASE = 1024, fcntl_SETDELEG = 1040 };
 enum { ioctl_TIOCSTI = 0x5412, ioctl_TIOCLINUX = 0x541C, ioctl_TIOCCONS = 0x541D, ioctl_TIOCSETD = 0x5423 };
 
 struct program {
@@ -210,6 +211,14 @@ static void personality_block(struct program *program)
 	answer(program, REFUSED(EPERM));
 }
 
+static void fcntl_block(struct program *program)
+{
+	load_argument(program, 1);
+	answer_if(program, BPF_JEQ, fcntl_SETLEASE, REFUSED(EPERM));
+	answer_if(program, BPF_JEQ, fcntl_SETDELEG, REFUSED(EPERM));
+	answer(program, SECCOMP_RET_ALLOW);
+}
+
 static void mode_block(struct program *program, unsigned argument, unsigned otherwise)
 {
 	load_argument(program, argument);
@@ -289,6 +298,9 @@ static void block(struct program *program, unsigned char kind)
 		break;
 	case QSB__CALL_PERSONALITY:
 		personality_block(program);
+		break;
+	case QSB__CALL_FCNTL:
+		fcntl_block(program);
 		break;
 	case QSB__CALL_MODE_1:
 	case QSB__CALL_MODE_2:

@@ -93,6 +93,8 @@ const struct qsb__call qsb__calls[] = {
 	{nr_memfd_secret, QSB__CALL_ABSENT, 0},
 	{SYS_personality, QSB__CALL_PERSONALITY, 0},
 	{SYS_ioctl, QSB__CALL_IOCTL, 0},
+	/* A lease on a file of the host makes everybody else wait who opens it. */
+	{SYS_fcntl, QSB__CALL_FCNTL, 0},
 	{SYS_socket, QSB__CALL_SOCKET, 0},
 	{SYS_socketpair, QSB__CALL_SOCKETPAIR, 0},
 	/* A path or an address in memory: the supervisor copies it, judges it and makes the call itself. */
