@@ -116,9 +116,10 @@ static const struct qsb__row *row_of_text(const struct qsb__row *row, const char
 static int add_text(struct qsb_policy *policy, const struct qsb__row *row, const char *text, enum qsb__layer layer)
 {
 	struct qsb__list *list = qsb__row_list_at(policy, row);
-	const struct qsb__item *last = list->count ? &list->items[list->count - 1] : NULL;
-	unsigned index = last && last->layer == layer ? last->index + 1 : 0;
+	unsigned index = 0;
 
+	if (list->count && list->items[list->count - 1].layer == layer)
+		index = list->items[list->count - 1].index + 1;
 	return row->type == QSB__ROW_MAP ? set_variable(list, text, layer, index)
 					 : qsb__list_add(list, text, layer, index);
 }
