@@ -1,5 +1,5 @@
 # `explain`: what may be done, in words and as JSON, and it agrees with `run`. Sourced by tests/cli/run.
-# shellcheck shell=bash disable=SC2154,SC2016
+# shellcheck shell=bash disable=SC2154,SC2016,SC2088
 
 mkdir -p "$HOME/.ssh" "$ws/.git/hooks" && echo key >"$HOME/.ssh/id" && : >"$ws/.git/config"
 matches 'the whole plan names the workspace' 'It may read and write:.*/ws ' "$(qs explain 2>&1 | tr '\n' ' ')"
