@@ -96,7 +96,8 @@ int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err)
 	/* Nobody asked for this rule: the writable folder around it did, and its way out is another one. */
 	if (strcmp(step->rule, "built-in: own files") == 0 && (plan->allow_nested_sandbox || !qsb__guard_available()))
 		return qsb__fail(err, QSB_E_UNSUPPORTED, step->rule,
-				 "the command could make %.150s/%.100s, a policy for later runs, and nothing here stops it (%s): "
+				 "the command could make %.150s/%.100s, a policy for later runs, and nothing here "
+				 "stops it (%s): "
 				 "make that folder first, with mkdir -p",
 				 step->path, step->text,
 				 plan->allow_nested_sandbox ? "not with allowNestedSandbox" : "that needs Linux 5.19");
