@@ -78,8 +78,7 @@ static const char *const notes[] = {
 	"seconds or 90s, 5m, 1h; `none` switches a limit off. Options that name a list add to it.",
 	"--env NAME passes the caller's variable on, also one that is kept back as a secret; --env NAME=VALUE sets it.",
 	"Exit status: the command's own; 128+N when signal N ended it; 124 after the timeout; 125 when the sandbox "
-	"failed "
-	"and the command never ran; 126 when it cannot be executed; 127 when it is not found.",
+	"failed and the command never ran; 126 when it cannot be executed; 127 when it is not found.",
 	NULL,
 };
 
@@ -110,9 +109,7 @@ static int read_pass_descriptors(struct descriptors *to, const struct qsb__invoc
 		rc = qsb__option_use_fd(use, &fd, err);
 		if (rc == 0 && (fd == to->policy || fd == to->events || fd == to->control || fd == to->result))
 			rc = qsb__fail(err, QSB_E_INVALID, "--pass-fd",
-				       "descriptor %d is the sandbox's own: the command cannot "
-				       "have it too",
-				       fd);
+				       "descriptor %d is the sandbox's own: the command cannot have it too", fd);
 		if (rc == 0)
 			rc = qsb__descriptor_check(fd, err);
 		if (rc)

@@ -143,8 +143,7 @@ static int tighten_never(struct tightening *to, const struct qsb__row *row)
 		return qsb__map_merge(qsb__row_list_at(to->policy, row), asked);
 	if (asked && asked->count)
 		return qsb__note(to->policy, to->patch->layer,
-				 "%s: %s: only the user's own policy or an option can say "
-				 "this; ignored",
+				 "%s: %s: only the user's own policy or an option can say this; ignored",
 				 to->patch->source, row->pointer);
 	return 0;
 }
