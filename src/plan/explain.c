@@ -34,9 +34,14 @@ static void apply_step(struct inquiry *inquiry, const struct qsb__step *step)
 	case QSB__STEP_TMPFS:
 		out->access = QSB__ACCESS_READ | QSB__ACCESS_WRITE;
 		break;
+	case QSB__STEP_DEV:
+		/* Its shared memory is scratch space. */
+		out->access = QSB__ACCESS_READ;
+		if (qsb__path_inside(out->resolved, "/dev/shm", false))
+			out->access |= QSB__ACCESS_WRITE;
+		break;
 	case QSB__STEP_BIND_RO:
 	case QSB__STEP_PROC:
-	case QSB__STEP_DEV:
 		out->access = QSB__ACCESS_READ;
 		break;
 	case QSB__STEP_MASK_FILE:

@@ -6,12 +6,25 @@
 #include "plan/build.h"
 #include "plan/name_scan.h"
 
+/* What one folder may take of the scan before the others had their turn; the rest comes after them. */
+enum { SHARE_ENTRIES = 400, SHARE_FOLDERS = 24 };
+
+/* A folder that took its share, and how many of its entries were looked at. */
+struct cut {
+	const char *folder;
+	size_t seen;
+};
+
 /* Names are looked up by their first byte. */
 struct scan {
 	struct qsb__name_scan shared;
 	char *queue[QSB__SCAN_FOLDERS];
 	size_t first, last;          /* of the queue: breadth first, the shallow ones matter most */
-	bool top;                    /* a writable root itself: looked at to the end */
+	struct cut cuts[QSB__SCAN_FOLDERS];
+	size_t first_cut, last_cut;
+	size_t seen, skipped, entered; /* of the folder that is looked into: entries, those seen before, folders queued */
+	bool rest;                     /* it had its share before: now it may have what is left */
+	bool top;                      /* a writable root itself: looked at to the end */
 	unsigned short by_byte[256]; /* 1 + index of the first protected name with that first byte */
 	char path[QSB__PATH_MAX];
 	size_t length;
@@ -150,6 +163,7 @@ static void enqueue(struct scan *scan)
 		scan->shared.complete = false;
 		return;
 	}
+	scan->entered++;
 	scan->queue[scan->last] = qsb__arena_text(scan->shared.build->arena, scan->path);
 	scan->last += scan->queue[scan->last] ? 1 : 0;
 }
@@ -170,6 +184,10 @@ static int visit(void *to, const char *name, enum qsb__file_kind kind)
 	struct scan *scan = to;
 	size_t size = strlen(name), base = scan->length == 1 && scan->path[0] == '/' ? 0 : scan->length;
 
+	if (++scan->seen <= scan->skipped)
+		return 0;
+	if (!scan->top && !scan->rest && (scan->seen > SHARE_ENTRIES || scan->entered == SHARE_FOLDERS))
+		return 1;
 	if (++scan->shared.entries > QSB__SCAN_ENTRIES && !scan->top) {
 		scan->shared.complete = false;
 		return 1;
@@ -224,10 +242,14 @@ static int look_into(struct scan *scan, const char *folder, bool top)
 	size_t queued = scan->last;
 
 	scan->top = top;
+	scan->seen = scan->entered = 0;
 	scan->git_parts = 0;
 	scan->length = strlen(folder);
 	memcpy(scan->path, folder, scan->length + 1);
-	host->ops->list(host->context, folder, visit, scan);
+	/* visit stops a listing with 1 when it took its share; with the scan's end, nothing more comes anyway. */
+	if (host->ops->list(host->context, folder, visit, scan) == 1 && !scan->rest &&
+	    scan->last_cut < QSB__SCAN_FOLDERS)
+		scan->cuts[scan->last_cut++] = (struct cut){.folder = folder, .seen = scan->seen - 1};
 	if (scan->result || scan->git_parts != 7)
 		return scan->result;
 	scan->last = queued; /* its objects are no place for a project's files */
@@ -306,8 +328,12 @@ int qsb__build_names(struct qsb__build *build)
 		return 0;
 	index_names(&scan);
 	result = scan_roots(&scan, build->sorted_count);
-	while (!result && scan.first < scan.last)
-		result = look_into(&scan, scan.queue[scan.first++], false);
+	while (!result && (scan.first < scan.last || scan.first_cut < scan.last_cut)) {
+		scan.rest = scan.first == scan.last;
+		scan.skipped = scan.rest ? scan.cuts[scan.first_cut].seen : 0;
+		result = look_into(&scan, scan.rest ? scan.cuts[scan.first_cut++].folder : scan.queue[scan.first++],
+				   false);
+	}
 	build->plan->scan_complete = scan.shared.complete;
 	return result;
 }
