@@ -53,8 +53,8 @@ struct qsb__cache {
 	const char *base, *home, *below; /* its place: `below` in the folder that `base` names, else in ~/`home` */
 	const char *older;               /* below the home: where it is if that is there */
 	const char *scratch;             /* below /tmp/.cache */
-	bool fetches;           /* with a network, it must write even where there is a cache to read */
-	const char *reading[2]; /* what makes it do with reading; NULL = it does by itself */
+	bool fetches;                    /* with a network, it must write even where there is a cache to read */
+	const char *reading[2];          /* what makes it do with reading; NULL = it does by itself */
 };
 extern const struct qsb__cache qsb__caches[];
 extern const size_t qsb__cache_count;

@@ -67,7 +67,8 @@ bool qsb__build_absent(const struct qsb__build *build, const char *path)
 {
 	const char *home = build->host->home;
 
-	return build->home_names.ready && home && strcmp(home, path) != 0 && qsb__path_inside(path, home, build->fold) &&
+	return build->home_names.ready && home && strcmp(home, path) != 0 &&
+	       qsb__path_inside(path, home, build->fold) &&
 	       surely_missing(&build->home_names, qsb__path_below(path, home));
 }
 
