@@ -32,7 +32,7 @@ struct qsb__host_ops {
 		    void *to);
 	/* How many names (hard links) the plain file `path` has; 0 = it is no plain file, or cannot be looked at. */
 	unsigned (*links)(void *context, const char *path);
-	/* Do this user's own permissions keep the file or folder shut, whatever we do? Asked for others than root only. */
+	/* Do this user's own permissions keep the file or folder shut, whatever we do? Not asked for root. */
 	bool (*sealed)(void *context, const char *path, bool is_dir);
 	/* The first `size` - 1 bytes of a small text file, NUL-terminated. Bytes read, or a negative errno. */
 	int (*read)(void *context, const char *path, char *out, size_t size);

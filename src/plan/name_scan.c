@@ -19,12 +19,13 @@ struct cut {
 struct scan {
 	struct qsb__name_scan shared;
 	char *queue[QSB__SCAN_FOLDERS];
-	size_t first, last;          /* of the queue: breadth first, the shallow ones matter most */
+	size_t first, last; /* of the queue: breadth first, the shallow ones matter most */
 	struct cut cuts[QSB__SCAN_FOLDERS];
 	size_t first_cut, last_cut;
-	size_t seen, skipped, entered; /* of the folder that is looked into: entries, those seen before, folders queued */
-	bool rest;                     /* it had its share before: now it may have what is left */
-	bool top;                      /* a writable root itself: looked at to the end */
+	/* Of the folder that is looked into: entries, those seen before, folders queued. */
+	size_t seen, skipped, entered;
+	bool rest;                   /* it had its share before: now it may have what is left */
+	bool top;                    /* a writable root itself: looked at to the end */
 	unsigned short by_byte[256]; /* 1 + index of the first protected name with that first byte */
 	char path[QSB__PATH_MAX];
 	size_t length;

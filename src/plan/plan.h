@@ -35,7 +35,7 @@ enum qsb__access { QSB__ACCESS_NONE = 0, QSB__ACCESS_READ = 1U << 0, QSB__ACCESS
 struct qsb__step {
 	enum qsb__step_kind kind;
 	bool is_dir;     /* what `path` is */
-	unsigned allows;    /* mounts: QSB__ACCESS_* that the entry behind it gives, 0 = it takes away */
+	unsigned allows; /* mounts: QSB__ACCESS_* that the entry behind it gives, 0 = it takes away */
 	unsigned denies; /* QSB__ACCESS_* that it takes away */
 	bool asked;      /* NAME_RULE: by the caller's own entry, not a built-in list: must be held or refused */
 	bool sealed;     /* MASK_*: the caller's own permissions keep it shut, so that no mount is needed */

@@ -21,7 +21,8 @@ static void note_limits(struct qsb__supervisor *supervisor)
 		else if (!by && strcmp(name, "diskReserve") == 0)
 			by = plan->disk_reserve_bytes ? "watch" : "none";
 		else if (!by && strcmp(name, "output") == 0)
-			by = !plan->output_bytes || !(qsb__output_is_relayed(supervisor) || supervisor->request->capture)
+			by = !plan->output_bytes ||
+					     !(qsb__output_is_relayed(supervisor) || supervisor->request->capture)
 				     ? "none"
 				     : "supervisor";
 		snprintf(supervisor->result->limit_by[i], sizeof(supervisor->result->limit_by[i]), "%s",

@@ -299,9 +299,11 @@ static int check_input(struct qsb_error *err)
 
 	if (!qsb__pipe_is_read_above(STDIN_FILENO, &pid, name, sizeof(name)))
 		return 0;
-	return qsb__fail(err, QSB_E_DENIED, "streams",
-	                 "the standard input is a pipe that %s (process %d) reads as well, and the command could write into it: "
-	                 "add </dev/null, or put `cat |` before the call", name, pid);
+	return qsb__fail(
+		err, QSB_E_DENIED, "streams",
+		"the standard input is a pipe that %s (process %d) reads as well, and the command could write into it: "
+		"add </dev/null, or put `cat |` before the call",
+		name, pid);
 }
 
 static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)

@@ -36,8 +36,7 @@ static int enter_namespaces(void)
 
 	if (syscall(SYS_unshare, CLONE_NEWUSER | CLONE_NEWNS))
 		return 0;
-	/* Ids that may not be mapped stay without a name: the capabilities in the new namespace are there all the same.
-	 */
+	/* Ids that may not be mapped stay without a name: the capabilities in the new namespace are there anyway. */
 	snprintf(map, sizeof(map), "0 %u 1", uid);
 	write_file("/proc/self/setgroups", "deny");
 	write_file("/proc/self/uid_map", map);

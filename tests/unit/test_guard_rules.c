@@ -143,7 +143,8 @@ static void test_mounts(void)
 	is_denied(&world, "/w/shown.key", true);
 	tap_ok(!denies(&world, "/w/shown.key", QSB__ACCESS_READ), "a read-only mount at a denied name may be read");
 	tap_ok(denies(&world, "/w/a.key", QSB__ACCESS_READ), "another denied name may not");
-	tap_ok(denies(&world, "/w/fenced.key", QSB__ACCESS_READ), "nor one that only a denial of writing made read-only");
+	tap_ok(denies(&world, "/w/fenced.key", QSB__ACCESS_READ),
+	       "nor one that only a denial of writing made read-only");
 	end(&world);
 	begin(&world);
 	add(&world, QSB__STEP_BIND_RW, "/w");

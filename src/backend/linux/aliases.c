@@ -121,7 +121,8 @@ static const char *below(const char *path, const char *folder)
 {
 	size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
 
-	return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0') ? path + length : NULL;
+	return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0') ? path + length
+												   : NULL;
 }
 
 /* The mount that shows a path: the deepest, and of those at the same point the one made last. */
@@ -176,7 +177,8 @@ static int find_aliases(struct qsb__mounts *mounts, const struct places *places,
 
 	if (!home)
 		return 0;
-	snprintf(inside, sizeof(inside), "%s%s", strcmp(home->root, "/") == 0 ? "" : home->root, below(path, home->point));
+	snprintf(inside, sizeof(inside), "%s%s", strcmp(home->root, "/") == 0 ? "" : home->root,
+		 below(path, home->point));
 	for (size_t i = 0; i < places->count; i++) {
 		const struct place *other = &places->list[i];
 		const char *rest;
@@ -185,8 +187,10 @@ static int find_aliases(struct qsb__mounts *mounts, const struct places *places,
 		if (other == home || strcmp(other->device, home->device) != 0)
 			continue;
 		rest = below(inside, other->root);
-		if (!rest || snprintf(alias, sizeof(alias), "%s%s", strcmp(other->point, "/") == 0 ? "" : other->point, rest) >=
-		                     (int)sizeof(alias) || !is_alias(alias, path))
+		if (!rest ||
+		    snprintf(alias, sizeof(alias), "%s%s", strcmp(other->point, "/") == 0 ? "" : other->point, rest) >=
+			    (int)sizeof(alias) ||
+		    !is_alias(alias, path))
 			continue;
 		code = add_alias(mounts, number, alias);
 		if (code != 0)
@@ -203,7 +207,8 @@ int qsb__mounts_add_aliases(struct qsb__mounts *mounts, struct qsb_error *err)
 	int code;
 
 	for (size_t i = 0; i < count; i++)
-		masks |= mounts->list[i].source == QSB__SOURCE_MASK_FILE || mounts->list[i].source == QSB__SOURCE_MASK_DIR;
+		masks |= mounts->list[i].source == QSB__SOURCE_MASK_FILE ||
+			 mounts->list[i].source == QSB__SOURCE_MASK_DIR;
 	if (!masks)
 		return 0;
 	code = read_places(&places);

@@ -243,8 +243,8 @@ static void keep_time(uint64_t timeout_ms)
 {
 	const struct sigaction action = {.sa_sigaction = time_is_up, .sa_flags = SA_SIGINFO | SA_RESTART};
 	const uint64_t limit_ms = timeout_ms + OWN_CLOCK_LATER_MS;
-	const struct itimerval timer = {.it_value = {.tv_sec = (time_t)(limit_ms / 1000),
-						     .tv_usec = (suseconds_t)(limit_ms % 1000) * 1000}};
+	const struct itimerval timer = {
+		.it_value = {.tv_sec = (time_t)(limit_ms / 1000), .tv_usec = (suseconds_t)(limit_ms % 1000) * 1000}};
 
 	if (timeout_ms > 0 && sigaction(SIGALRM, &action, NULL) == 0)
 		setitimer(ITIMER_REAL, &timer, NULL);

@@ -32,8 +32,9 @@ static ssize_t read_file(int folder, const char *path, char *buffer, size_t size
 }
 
 /*
- * The sum of the named fields, each "NAME: <number> kB" on a line of its own, of one process's file. They are looked for
- * behind the end of a line: the process gives itself its name, which stands in the first one. False: cannot be read.
+ * The sum of the named fields, each "NAME: <number> kB" on a line of its own, of one process's file. They are looked
+ * for behind the end of a line: the process gives itself its name, which stands in the first one. False: cannot be
+ * read.
  */
 static bool fields(int proc, const char *pid, const char *file, const char *const *names, uint64_t *sum)
 {

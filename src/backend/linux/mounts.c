@@ -307,8 +307,8 @@ static int guard_proc(const struct work *work, int proc, struct qsb_error *err)
 /* What uid 0 may read there without a capability tells of the whole machine: its memory, its keys, its timers. */
 static int mask_proc(const struct work *work, int proc, struct qsb_error *err)
 {
-	static const char *const files[] = {"kcore", "keys", "kpagecgroup", "kpagecount", "kpageflags", "latency_stats",
-	                                    "sched_debug", "slabinfo", "timer_list", "vmallocinfo"};
+	static const char *const files[] = {"kcore",         "keys",        "kpagecgroup", "kpagecount", "kpageflags",
+					    "latency_stats", "sched_debug", "slabinfo",    "timer_list", "vmallocinfo"};
 
 	for (size_t i = 0; work->mounts->guard_kernel && i < sizeof(files) / sizeof(files[0]); i++) {
 		QSB_CLEANUP_FD int mask = -1;

@@ -1,7 +1,7 @@
 /*
  * The network namespace. Making one takes the kernel as long as all the mounts together, so another process of ours
- * makes it meanwhile: it shares our memory and descriptors, hands the namespace over, and is gone. It also shares errno,
- * which only a call that fails writes: then the sandbox fails anyway. It must not allocate.
+ * makes it meanwhile: it shares our memory and descriptors, hands the namespace over, and is gone. It also shares
+ * errno, which only a call that fails writes: then the sandbox fails anyway. It must not allocate.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -66,7 +66,8 @@ int qsb__network_enter(struct qsb__network *network, struct qsb_error *err)
 		if (errno != EINTR)
 			return qsb__fail_os(err, errno, "network", "cannot wait for the network namespace");
 	if (network->code != 0)
-		return qsb__fail_os(err, -network->code, "network", "cannot make a network namespace with a loopback interface");
+		return qsb__fail_os(err, -network->code, "network",
+				    "cannot make a network namespace with a loopback interface");
 	if (setns(network->namespace_fd, CLONE_NEWNET) != 0)
 		return qsb__fail_os(err, errno, "network", "cannot enter the network namespace");
 	close(qsb__take_fd(&network->namespace_fd));

@@ -44,7 +44,7 @@ struct qsb__mounts {
 	bool guard_kernel;  /* uid 0: /proc/sys and its kin must be read-only mounts */
 	char size[32];      /* of the scratch file system, for tmpfs; "" = no limit */
 	char inodes[32];
-	char **aliases;       /* paths that no plan owns */
+	char **aliases; /* paths that no plan owns */
 	size_t alias_count;
 	const char *devices[16]; /* further nodes or folders of /dev that the policy opts in to */
 	size_t device_count;
@@ -131,8 +131,8 @@ int qsb__tree_attributes(int tree, unsigned set, bool recursive);
 /* seccomp.c, in the supervisor: builds the filter for this plan. 0 or QSB_E_*. */
 int qsb__filter_build(struct qsb__sandbox *sandbox, struct qsb_error *err);
 
-/* streams.c, in the child: what the caller gave to be read, through the sandbox's own mounts. Files are opened before the
- * mounts are made, and closed off with them; devices when the sandbox has its /dev. */
+/* streams.c, in the child: what the caller gave to be read, through the sandbox's own mounts. Files are opened before
+ * the mounts are made, and closed off with them; devices when the sandbox has its /dev. */
 void qsb__streams_confine_files(const struct qsb__launch *launch);
 int qsb__streams_confine_devices(const struct qsb__launch *launch, struct qsb_error *err);
 
@@ -158,7 +158,8 @@ struct qsb__network {
 	pid_t pid;
 	int code; /* 0 or a negative errno */
 	int namespace_fd, probe_fd;
-	int diag_fd; /* a sock_diag socket inside; -1 = the kernel has none, then no unix socket counts as made inside */
+	int diag_fd; /* a sock_diag socket inside; -1 = the kernel has none, then no unix socket counts as made inside
+		      */
 };
 int qsb__network_begin(struct qsb__network *network, struct qsb_error *err);
 int qsb__network_enter(struct qsb__network *network, struct qsb_error *err);

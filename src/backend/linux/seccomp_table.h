@@ -12,7 +12,7 @@ enum qsb__call_rule {
 	QSB__CALL_SOCKETPAIR,
 	QSB__CALL_IOCTL, /* terminal injection and console keys refused */
 	QSB__CALL_PERSONALITY,
-	QSB__CALL_FCNTL, /* leases refused */
+	QSB__CALL_FCNTL,  /* leases refused */
 	QSB__CALL_MODE_1, /* argument 1 is a file mode: no setuid, no setgid */
 	QSB__CALL_MODE_2,
 	QSB__CALL_OPEN_2,     /* flags in argument 1, mode in 2 */

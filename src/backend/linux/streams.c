@@ -1,7 +1,7 @@
 /*
- * A descriptor that the caller hands on belongs to the host's mounts, which are writable: through it the owner of a file
- * can change its mode, times and attributes, and open it again for writing (/proc/self/fd), although it was given to be
- * read. So in the child such a descriptor is replaced by one of the sandbox's own read-only mounts.
+ * A descriptor that the caller hands on belongs to the host's mounts, which are writable: through it the owner of a
+ * file can change its mode, times and attributes, and open it again for writing (/proc/self/fd), although it was given
+ * to be read. So in the child such a descriptor is replaced by one of the sandbox's own read-only mounts.
  */
 #include <errno.h>
 #include <fcntl.h>
