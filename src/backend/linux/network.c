@@ -45,7 +45,8 @@ static int make_namespace(void *argument)
 			code = -errno;
 	}
 	network->code = code;
-	_exit(0);
+	/* Returning ends the process as _exit does, and does not make the address sanitizer wonder at this stack. */
+	return 0;
 }
 
 int qsb__network_begin(struct qsb__network *network, struct qsb_error *err)
