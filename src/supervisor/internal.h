@@ -24,6 +24,7 @@ struct qsb__stream {
 	struct qsb__keeper rest;    /* the end of what was over the limit */
 	bool keeps_rest;
 	char *buffer;
+	size_t part;            /* how much is read at a time; 0 = a buffer full */
 	size_t length, offset; /* what `to` did not take yet */
 	void (*ended)(struct qsb__stream *stream);
 };
@@ -62,6 +63,8 @@ struct qsb__supervisor {
 	struct qsb__keeper kept_out, kept_err;
 	int pipes[2][2];
 	bool terminal_raw;
+	int input[2];           /* the command's own standard input, where the caller's is read by others as well */
+	char input_reader[64];  /* … by this program */
 
 	uint64_t start_ns;
 	uint64_t disk_free_at_start;
@@ -92,6 +95,11 @@ bool qsb__output_is_relayed(const struct qsb__supervisor *supervisor);
 
 /* outcome.c: fills in the result of a run that is over. */
 void qsb__outcome_note(struct qsb__supervisor *supervisor);
+
+/* input.c: a standard input that a program above us reads as well */
+int qsb__input_prepare(struct qsb__supervisor *supervisor, struct qsb_error *err);
+int qsb__input_start(struct qsb__supervisor *supervisor, struct qsb_error *err);
+void qsb__input_finish(struct qsb__supervisor *supervisor);
 
 /* terminal.c: --tty */
 void qsb__terminal_begin(struct qsb__supervisor *supervisor);

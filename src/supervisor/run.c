@@ -14,7 +14,6 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
-#include "os/ancestors.h"
 #include "os/signals.h"
 #include "supervisor/internal.h"
 
@@ -84,6 +83,7 @@ static void end_loop(struct qsb__supervisor *supervisor)
 	uv_poll_stop(&supervisor->status);
 	uv_timer_stop(&supervisor->grace);
 	uv_timer_stop(&supervisor->watch);
+	qsb__input_finish(supervisor);
 	qsb__stream_close(&supervisor->in, true);
 	if (has_output(supervisor)) {
 		supervisor->linger.data = supervisor;
@@ -288,33 +288,12 @@ static int relay(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	return 0;
 }
 
-/*
- * A shell that reads its orders from a pipe, and calls us: the command could write further orders into that pipe, which
- * the shell carries out outside. No filter sees it, so nobody gets such a pipe.
- */
-static int check_input(struct qsb_error *err)
-{
-	char name[64] = "";
-	int pid = 0;
-
-	if (!qsb__pipe_is_read_above(STDIN_FILENO, &pid, name, sizeof(name)))
-		return 0;
-	return qsb__fail(
-		err, QSB_E_DENIED, "streams",
-		"the standard input is a pipe that %s (process %d) reads as well, and the command could write into it: "
-		"add </dev/null, or put `cat |` before the call",
-		name, pid);
-}
-
 static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
 {
 	const struct qsb__run_request *request = supervisor->request;
 	struct qsb__launch *launch = &supervisor->launch;
 	int code;
 
-	code = check_input(err);
-	if (code != 0)
-		return code;
 	supervisor->signals_fd = qsb__signals_open(forwarded);
 	if (supervisor->signals_fd < 0)
 		return qsb__fail_os(err, -supervisor->signals_fd, "signals", "cannot take the signals");
@@ -334,7 +313,8 @@ static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	else
 		/* The command could have the terminal stop whoever writes from the background (stty tostop): us. */
 		signal(SIGTTOU, SIG_IGN);
-	return qsb__output_is_relayed(supervisor) ? make_pipes(supervisor, err) : 0;
+	code = qsb__input_prepare(supervisor, err);
+	return code == 0 && qsb__output_is_relayed(supervisor) ? make_pipes(supervisor, err) : code;
 }
 
 static int poll_handle(struct qsb__supervisor *supervisor, uv_poll_t *handle, int fd, uv_poll_cb ready)
@@ -347,6 +327,7 @@ static int poll_handle(struct qsb__supervisor *supervisor, uv_poll_t *handle, in
 static int watch_over(struct qsb__supervisor *supervisor, struct qsb_error *err)
 {
 	const struct qsb__plan *plan = supervisor->request->plan;
+	int code;
 
 	if (poll_handle(supervisor, &supervisor->status, supervisor->request->backend->status_fd(supervisor->sandbox),
 			status_ready) != 0 ||
@@ -360,7 +341,8 @@ static int watch_over(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	qsb__events_open(supervisor);
 	qsb__control_open(supervisor);
 	qsb__watch_start(supervisor);
-	return qsb__output_is_relayed(supervisor) ? relay(supervisor, err) : 0;
+	code = qsb__input_start(supervisor, err);
+	return code == 0 && qsb__output_is_relayed(supervisor) ? relay(supervisor, err) : code;
 }
 
 /* ---- after ---- */
@@ -441,6 +423,7 @@ int qsb__run(const struct qsb__run_request *request, struct qsb__result *result,
 	supervisor->result = result;
 	supervisor->events.fd = supervisor->signals_fd = -1;
 	memset(supervisor->pipes, -1, sizeof(supervisor->pipes));
+	memset(supervisor->input, -1, sizeof(supervisor->input));
 	if (uv_loop_init(&supervisor->loop) != 0) {
 		free(supervisor);
 		return qsb__fail_memory(err, "launch");

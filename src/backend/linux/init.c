@@ -291,6 +291,8 @@ void qsb__init_main(struct qsb__sandbox *sandbox)
 	struct qsb__starter command;
 
 	memset(&message, 0, sizeof(message));
+	/* Where a caller ignored it, our children would be reaped without us. */
+	signal(SIGCHLD, SIG_DFL);
 	sandbox->umask = umask(022);
 	if (set_up(sandbox, &message, fds, &inner, &err) != 0)
 		give_up(sandbox, &err);
