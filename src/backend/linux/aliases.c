@@ -2,6 +2,7 @@
  * A folder that the host shows at a second place (a bind mount, a volume of a container) would be readable there,
  * past its mask. Each masked path gets a mask at its other places, too.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ struct place {
 	const char *device; /* "254:0" */
 	const char *root;   /* what part of the device it shows */
 	const char *point;  /* where */
+	bool is_fuse;
 };
 
 struct places {
@@ -111,6 +113,8 @@ static int read_places(struct places *places)
 		if (!field)
 			continue;
 		unescape(field);
+		rest = rest ? strstr(rest, " - ") : NULL;
+		place->is_fuse = rest && strncmp(rest + 3, "fuse", 4) == 0;
 		places->count++;
 	}
 	return 0;
@@ -199,21 +203,66 @@ static int find_aliases(struct qsb__mounts *mounts, const struct places *places,
 	return 0;
 }
 
+static bool is_mask(const struct qsb__mount *mount)
+{
+	return mount->source == QSB__SOURCE_MASK_FILE || mount->source == QSB__SOURCE_MASK_DIR;
+}
+
+/*
+ * A file system in user space may ignore letter case, and the kernel, which does not know, keeps every spelling as a
+ * name of its own: a mount over one leaves the others. Where that is so, nothing runs.
+ */
+static int refuse_other_case(const char *path, struct qsb_error *err)
+{
+	char other[8192];
+
+	if (snprintf(other, sizeof(other), "%s", path) >= (int)sizeof(other))
+		return 0;
+	for (char *at = strrchr(other, '/') + 1; *at; at++)
+		if (isalpha((unsigned char)*at))
+			*at ^= 'a' ^ 'A';
+	if (!is_alias(other, path))
+		return 0;
+	return qsb__fail(err, QSB_E_UNSUPPORTED, "mounts",
+			 "the file system of %s ignores letter case in a way that the kernel does not know of, so the name "
+			 "cannot be protected: use a workspace on another file system",
+			 path);
+}
+
+static int check_case(const struct qsb__mounts *mounts, const struct places *places, struct qsb_error *err)
+{
+	bool fuse = false;
+	int code = 0;
+
+	for (size_t i = 0; i < places->count; i++)
+		fuse |= places->list[i].is_fuse;
+	for (size_t i = 0; fuse && code == 0 && i < mounts->count; i++) {
+		const struct qsb__mount *mount = &mounts->list[i];
+		const struct place *place = place_of(places, mount->path);
+		bool holds = is_mask(mount) || (mount->source == QSB__SOURCE_HOST && !mount->writable);
+
+		if (holds && place && place->is_fuse)
+			code = refuse_other_case(mount->path, err);
+	}
+	return code;
+}
+
 int qsb__mounts_add_aliases(struct qsb__mounts *mounts, struct qsb_error *err)
 {
 	QSB_CLEANUP(clear_places) struct places places = {.text = NULL};
 	size_t count = mounts->count;
-	bool masks = false;
+	bool holds = false;
 	int code;
 
 	for (size_t i = 0; i < count; i++)
-		masks |= mounts->list[i].source == QSB__SOURCE_MASK_FILE ||
-			 mounts->list[i].source == QSB__SOURCE_MASK_DIR;
-	if (!masks)
+		holds |= mounts->list[i].source == QSB__SOURCE_HOST || is_mask(&mounts->list[i]);
+	if (!holds)
 		return 0;
 	code = read_places(&places);
 	for (size_t i = 0; code == 0 && i < count; i++)
-		if (mounts->list[i].source == QSB__SOURCE_MASK_FILE || mounts->list[i].source == QSB__SOURCE_MASK_DIR)
+		if (is_mask(&mounts->list[i]))
 			code = find_aliases(mounts, &places, i);
-	return code == 0 ? 0 : qsb__fail_os(err, -code, "mounts", "cannot look for other places of what is denied");
+	if (code != 0)
+		return qsb__fail_os(err, -code, "mounts", "cannot look for other places of what is denied");
+	return check_case(mounts, &places, err);
 }
