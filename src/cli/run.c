@@ -241,8 +241,6 @@ static void report_denial(const struct qsb__result *result)
 
 static void report_to_person(const struct qsb__result *result, const char *name)
 {
-	if (result->note[0])
-		qsb__message("%s", result->note);
 	if (result->exec_errno)
 		report_exec_failure(name, result->exec_errno);
 	else if (result->exit_code != 0 && result->denial_count > 0 && isatty(STDERR_FILENO))

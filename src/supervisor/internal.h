@@ -24,9 +24,18 @@ struct qsb__stream {
 	struct qsb__keeper rest;    /* the end of what was over the limit */
 	bool keeps_rest;
 	char *buffer;
-	size_t part;            /* how much is read at a time; 0 = a buffer full */
 	size_t length, offset; /* what `to` did not take yet */
 	void (*ended)(struct qsb__stream *stream);
+};
+
+/* The command's own pipe, in front of a caller's that others read as well: see input.c. */
+struct qsb__input {
+	int from, to;           /* its ends; to: -1 = the command has the caller's own standard input, or is done */
+	int nowhere;            /* /dev/null */
+	int source_fd, sink_fd; /* what is polled in place of the caller's pipe and of `to` */
+	bool watched;
+	size_t ahead; /* bytes copied to the command and still in the caller's pipe */
+	uv_poll_t source, sink;
 };
 
 /* A line of JSON for somebody who may be slow: bounded, never waited for. */
@@ -63,8 +72,7 @@ struct qsb__supervisor {
 	struct qsb__keeper kept_out, kept_err;
 	int pipes[2][2];
 	bool terminal_raw;
-	int input[2];           /* the command's own standard input, where the caller's is read by others as well */
-	char input_reader[64];  /* … by this program */
+	struct qsb__input input;
 
 	uint64_t start_ns;
 	uint64_t disk_free_at_start;
@@ -97,6 +105,7 @@ bool qsb__output_is_relayed(const struct qsb__supervisor *supervisor);
 void qsb__outcome_note(struct qsb__supervisor *supervisor);
 
 /* input.c: a standard input that a program above us reads as well */
+void qsb__input_init(struct qsb__supervisor *supervisor);
 int qsb__input_prepare(struct qsb__supervisor *supervisor, struct qsb_error *err);
 int qsb__input_start(struct qsb__supervisor *supervisor, struct qsb_error *err);
 void qsb__input_finish(struct qsb__supervisor *supervisor);

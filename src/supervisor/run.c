@@ -367,6 +367,7 @@ static void tear_down(struct qsb__supervisor *supervisor)
 	qsb__stream_stop(&supervisor->err);
 	qsb__stream_stop(&supervisor->in);
 	qsb__events_close(supervisor);
+	qsb__input_finish(supervisor);
 	close_loop(&supervisor->loop);
 	supervisor->request->backend->release(supervisor->sandbox);
 	for (int i = 0; i < 4; i++)
@@ -423,7 +424,7 @@ int qsb__run(const struct qsb__run_request *request, struct qsb__result *result,
 	supervisor->result = result;
 	supervisor->events.fd = supervisor->signals_fd = -1;
 	memset(supervisor->pipes, -1, sizeof(supervisor->pipes));
-	memset(supervisor->input, -1, sizeof(supervisor->input));
+	qsb__input_init(supervisor);
 	if (uv_loop_init(&supervisor->loop) != 0) {
 		free(supervisor);
 		return qsb__fail_memory(err, "launch");

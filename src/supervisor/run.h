@@ -32,7 +32,6 @@ struct qsb__result {
 	bool die_of_signal; /* end by `signal` as the command did: whoever shares our terminal looks at that */
 	bool timed_out;
 	bool out_of_memory;
-	char note[200];       /* something that the caller should know, "" = nothing */
 	struct qsb__capture out, err;
 	uint64_t duration_ms, user_ms, system_ms, max_rss_bytes, processes;
 	struct qsb__denial *denials;

@@ -163,7 +163,7 @@ static bool read_some(struct qsb__stream *stream)
 
 	if (!is_readable(stream->from))
 		return false;
-	length = read(stream->from, stream->buffer, stream->part ? stream->part : QSB__STREAM_BUFFER);
+	length = read(stream->from, stream->buffer, QSB__STREAM_BUFFER);
 	if (length < 0 && (errno == EINTR || errno == EAGAIN))
 		return false;
 	/* EIO: the last inner end of a pseudo-terminal was closed. */
