@@ -194,6 +194,22 @@ def named_swapped(case):
     case.same(other.got, [], 'what arrived from inside')
 
 
+@row('A-ipc-1', 'another socket of the host, renamed to one that the policy names, is not reached')
+def named_renamed(case):
+    named = serve(case, UNIX, 'stream', os.path.join(case.work, 'n'))
+    other = serve(case, UNIX, 'stream', os.path.join(case.work, 'o'))
+    attack = ['sh', '-c', f'mv n was; mv o n; {case.attack} unix-connect stream {named.path}; code=$?; '
+                          'mv n o; mv was n; exit $code']
+    outside = case.plain(attack)
+    case.control(outside.code == 0 and other.got, f'this does not work outside: {outside.out}')
+    other.got.clear()
+    options = case.policy({'network': {'unixSockets': [named.path]}})
+    case.refused(case.inside(attack, options))
+    case.pause()
+    case.same(other.got, [], 'what arrived from inside')
+    case.worked(case.inside([case.attack, 'unix-connect', 'stream', named.path], options), 'the named socket')
+
+
 # -- A-ipc-2: well-known services -----
 
 SERVICES = {

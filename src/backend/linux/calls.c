@@ -134,19 +134,6 @@ static int find_in_sandbox(pid_t thread, const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-static bool is_named_by_policy(const struct qsb__sandbox *sandbox, const struct stat *status)
-{
-	for (char **path = sandbox->plan->unix_sockets; path && *path; path++) {
-		/* The plan has the real path: a link on it now was planted to name another socket. */
-		QSB_CLEANUP_FD int place = qsb__openat2(AT_FDCWD, *path, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
-		struct stat named;
-
-		if (place >= 0 && fstat(place, &named) == 0 && named.st_dev == status->st_dev && named.st_ino == status->st_ino)
-			return true;
-	}
-	return false;
-}
-
 /* Nobody serves it: then the answer is the one that everybody gets. */
 static bool is_served_outside(const struct stat *status)
 {
@@ -165,7 +152,7 @@ static int judge_place(const struct qsb__sandbox *sandbox, int place)
 	if (!S_ISSOCK(status.st_mode))
 		return ECONNREFUSED;
 	/* Our own tmpfs: whatever lies there was made inside. */
-	if (status.st_dev == sandbox->scratch_device || is_named_by_policy(sandbox, &status))
+	if (status.st_dev == sandbox->scratch_device || qsb__named_sockets_have(sandbox, &status))
 		return 0;
 	if (sandbox->plan->network != QSB__NETWORK_HOST && qsb__diag_listens(sandbox->diag_fd, &status))
 		return 0;

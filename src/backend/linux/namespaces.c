@@ -95,6 +95,8 @@ static int prepare(struct qsb__sandbox **out, const struct qsb__plan *plan, stru
 	if (code == 0)
 		code = qsb__mounts_prepare(&sandbox->mounts, plan, err);
 	if (code == 0)
+		code = qsb__named_sockets_prepare(sandbox, err);
+	if (code == 0)
 		code = qsb__guard_new(&sandbox->guard, plan, err);
 	if (code == 0)
 		code = qsb__filter_build(sandbox, err);
@@ -375,6 +377,7 @@ static void release(struct qsb__sandbox *sandbox)
 	qsb__cgroup_close(&sandbox->cgroup);
 	qsb__mounts_clear(&sandbox->mounts);
 	qsb__command_clear(sandbox);
+	free(sandbox->named_sockets);
 	free(sandbox);
 }
 

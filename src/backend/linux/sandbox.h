@@ -79,6 +79,7 @@ struct qsb__sandbox {
 	int tty_fd;
 	int diag_fd;     /* sock_diag socket of the sandbox's network namespace */
 	int shm_fd;      /* the list of its System V shared memory */
+	struct qsb__named_socket *named_sockets; /* in the order of the plan's unix_sockets */
 	bool memfd_seen; /* memory files were made: the watch looks for them */
 	uint64_t scratch_device;
 	bool killed;
@@ -167,6 +168,11 @@ int qsb__network_enter(struct qsb__network *network, struct qsb_error *err);
 /* affinity.c: sched_setaffinity within the processors that the sandbox may use. 0 or an errno. */
 struct seccomp_notif;
 int qsb__affinity_set(const struct qsb__sandbox *sandbox, const struct seccomp_notif *request);
+
+/* named_sockets.c: the host's sockets that the policy names */
+struct stat;
+int qsb__named_sockets_prepare(struct qsb__sandbox *sandbox, struct qsb_error *err);
+bool qsb__named_sockets_have(const struct qsb__sandbox *sandbox, const struct stat *status);
 
 /* shared_memory.c: bytes that belong to no process: memory files and unattached System V segments. */
 uint64_t qsb__shared_memory(const struct qsb__sandbox *sandbox);
