@@ -64,6 +64,7 @@ struct qsb__build {
 	struct qsb__arena *arena;
 	const struct qsb_policy *policy;
 	const struct qsb__host *host;
+	bool cwd_asked; /* the caller named the folder where the command starts */
 	struct qsb__path_base base; /* for entries of the policy: the workspace */
 	struct qsb_error *err;
 	struct qsb__rules rules;

@@ -62,6 +62,7 @@ static int find_folders(struct qsb__build *build, const struct qsb__request *req
 	if (result)
 		return result;
 	build->base.folder = plan->workspace;
+	build->cwd_asked = cwd != NULL;
 	if (!cwd)
 		cwd = qsb__path_inside(host->cwd, plan->workspace, build->fold) ? host->cwd : plan->workspace;
 	return existing_folder(build, cwd, "working folder", &plan->cwd);
@@ -92,7 +93,8 @@ static void copy_scalars(struct qsb__build *build)
 }
 
 /* Where the sandbox has files of its own, the host's are not there: neither is a workspace among them. */
-static int check_place(struct qsb__build *build)
+/* The step whose own files stand where `path` is on the host; NULL = the host's are there. */
+static const struct qsb__step *hidden_by(const struct qsb__build *build, const char *path)
 {
 	const struct qsb__step *place = NULL;
 
@@ -100,23 +102,39 @@ static int check_place(struct qsb__build *build)
 		const struct qsb__step *step = &build->steps[i];
 		bool own = step->kind == QSB__STEP_TMPFS || step->kind == QSB__STEP_PROC || step->kind == QSB__STEP_DEV;
 
-		if (own && qsb__path_inside(build->plan->workspace, step->path, build->fold))
+		if (own && qsb__path_inside(path, step->path, build->fold))
 			place = step;
 		else if (step->kind != QSB__STEP_PIN && step->kind != QSB__STEP_LINK &&
-			 qsb__path_inside(build->plan->workspace, step->path, build->fold))
+			 qsb__path_inside(path, step->path, build->fold))
 			place = NULL;
 	}
 	/* Scratch space itself may well be where a command is to work. */
-	if (!place || (place->kind == QSB__STEP_TMPFS && strcmp(place->path, build->plan->workspace) == 0))
-		return 0;
-	return qsb__fail(
-		build->err, QSB_E_INVALID, "workspace",
-		"the workspace %s lies in %s, where the sandbox has files of its own instead of the host's; choose "
-		"another folder with --workspace",
-		build->plan->workspace, place->path);
+	return place && place->kind == QSB__STEP_TMPFS && strcmp(place->path, path) == 0 ? NULL : place;
 }
 
-/* A workspace that the command cannot even read is a mistake, best told before anything runs. */
+static int check_place(struct qsb__build *build)
+{
+	struct qsb__plan *plan = build->plan;
+	const struct qsb__step *place = hidden_by(build, plan->workspace);
+
+	if (place)
+		return qsb__fail(build->err, QSB_E_INVALID, "workspace",
+				 "the workspace %s lies in %s, where the sandbox has files of its own instead of the "
+				 "host's; choose another folder with --workspace",
+				 plan->workspace, place->path);
+	place = hidden_by(build, plan->cwd);
+	if (!place)
+		return 0;
+	if (build->cwd_asked)
+		return qsb__fail(
+			build->err, QSB_E_INVALID, "working folder",
+			"the working folder %s lies in %s, where the sandbox has files of its own instead of the "
+			"host's; choose another one with --cwd",
+			plan->cwd, place->path);
+	plan->cwd = plan->workspace;
+	return 0;
+}
+
 static int check_workspace(struct qsb__build *build)
 {
 	struct qsb__verdict verdict;

@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import stat
+import tempfile
 
 from fs_tree import Tree, clean
 from harness import row
@@ -247,6 +248,17 @@ def nix(case):
         refused = on_host(case, setup, argv[:-1] + [os.path.join(case.outside, 'planted')])
         case.check(refused.code != 0 and not os.listdir(case.outside), f'with {options}: written outside', refused)
         shutil.rmtree(os.path.join(case.base, 'root'), ignore_errors=True)
+
+
+@row('W-fs-2', 'called from a folder that the private /tmp hides, a workspace of / begins at its top')
+def hidden_start(case):
+    folder = tempfile.mkdtemp(prefix='qsb-escape-', dir='/tmp')
+    case.cleanups.append(lambda: os.rmdir(folder))
+    argv = [case.program, 'run', '--workspace', '/', '--preset', 'read-only']
+    outcome = case.plain([*argv, '--', 'pwd'], cwd=folder)
+    case.same((outcome.code, outcome.out), (0, '/\n'), 'exit status and output', outcome)
+    outcome = case.plain([*argv, '--cwd', folder, '--', 'pwd'], cwd=folder)
+    case.check(outcome.code == 125 and '--cwd' in outcome.err, 'a folder that was asked for is an error', outcome)
 
 
 # -- A-fs-5 ----------------------------------------------------------------------------------------------------------

@@ -281,7 +281,7 @@ def crowd(case):
 
 @row('A-res-5', 'processes that replace themselves all the time are dead at the limit')
 def replacing(case):
-    script = case.script('again', '#!/bin/sh\nprintf . >>heart\n[ -e stop ] || { setsid "$0" & }\n')
+    script = case.script('again', '#!/bin/sh\nprintf . >>heart\n[ -e stop ] || { setsid "$0" >/dev/null 2>&1 & }\n')
     outcome = case.plain(['sh', '-c', f'{script}; sleep 0.5'])
     alive = lives_on(case)
     case.write('stop')

@@ -15,7 +15,7 @@ def interactive(case, argv):
     case.env['PS1'] = 'ready$ '
     terminal = case.terminal(argv)
     terminal.send('PS1="ready\\$ "; set +o history; bind "set enable-bracketed-paste off"\n')
-    found = terminal.expect(PROMPT + '.*' + PROMPT) or terminal.expect(PROMPT)
+    found = terminal.expect(PROMPT + '.*' + PROMPT, patience=2) or terminal.expect(PROMPT)
     return terminal, found
 
 

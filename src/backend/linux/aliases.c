@@ -223,10 +223,11 @@ static int refuse_other_case(const char *path, struct qsb_error *err)
 			*at ^= 'a' ^ 'A';
 	if (!is_alias(other, path))
 		return 0;
-	return qsb__fail(err, QSB_E_UNSUPPORTED, "mounts",
-			 "the file system of %s ignores letter case in a way that the kernel does not know of, so the name "
-			 "cannot be protected: use a workspace on another file system",
-			 path);
+	return qsb__fail(
+		err, QSB_E_UNSUPPORTED, "mounts",
+		"the file system of %s ignores letter case in a way that the kernel does not know of, so the name "
+		"cannot be protected: use a workspace on another file system",
+		path);
 }
 
 static int check_case(const struct qsb__mounts *mounts, const struct places *places, struct qsb_error *err)

@@ -184,7 +184,8 @@ static int aim_unix(const struct qsb__sandbox *sandbox, pid_t thread, struct con
 	if (error == EACCES) {
 		snprintf(call->denial.target, sizeof(call->denial.target), "%s", path);
 		snprintf(call->denial.rule, sizeof(call->denial.rule), "/network/unixSockets");
-		snprintf(call->denial.suggestion, sizeof(call->denial.suggestion), "\"network\": {\"unixSockets\": [\"%s\"]}", path);
+		snprintf(call->denial.suggestion, sizeof(call->denial.suggestion),
+			 "\"network\": {\"unixSockets\": [\"%s\"]}", path);
 	}
 	if (error == 0) {
 		snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d", call->place);
@@ -245,7 +246,8 @@ static void *finish(void *argument)
 	struct connect_call *call = argument;
 
 	/* EINTR cannot be the caller's: no signal of theirs reaches this thread. */
-	answer_connect(call, connect(call->socket, (const struct sockaddr *)&call->address, call->length) == 0 ? 0 : errno);
+	answer_connect(call,
+		       connect(call->socket, (const struct sockaddr *)&call->address, call->length) == 0 ? 0 : errno);
 	free(call);
 	__atomic_sub_fetch(&open_calls, 1, __ATOMIC_RELAXED);
 	return NULL;
@@ -287,7 +289,7 @@ static int socket_domain(int fd)
 }
 
 static int begin_connect(const struct qsb__sandbox *sandbox, const struct seccomp_notif *request,
-                         struct connect_call *call)
+			 struct connect_call *call)
 {
 	pid_t thread = (pid_t)request->pid;
 	int error;

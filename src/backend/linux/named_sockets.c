@@ -73,9 +73,9 @@ bool qsb__named_sockets_have(const struct qsb__sandbox *sandbox, const struct st
 		const struct qsb__named_socket *named = &sandbox->named_sockets[i];
 		struct stat now;
 
-		if (named->in_writable ? status->st_dev == named->device && status->st_ino == named->number
-		                       : look(paths[i], &now) && status->st_dev == now.st_dev &&
-		                                 status->st_ino == now.st_ino)
+		if (named->in_writable
+			    ? status->st_dev == named->device && status->st_ino == named->number
+			    : look(paths[i], &now) && status->st_dev == now.st_dev && status->st_ino == now.st_ino)
 			return true;
 	}
 	return false;

@@ -22,16 +22,19 @@ static int check(const struct qsb__plan *plan, struct qsb_error *err)
 {
 	if (plan->network == QSB__NETWORK_FILTERED)
 		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/mode",
-		                 "network mode \"filtered\" cannot be enforced by this version: use --network off");
+				 "network mode \"filtered\" cannot be enforced by this version: use --network off");
 	if (plan->network == QSB__NETWORK_HOST && qsb__landlock_version() < 6)
 		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/mode",
-		                 "network mode \"host\" would open the host's abstract unix sockets: it needs Linux 6.12 (Landlock 6)");
+				 "network mode \"host\" would open the host's abstract unix sockets: it needs Linux "
+				 "6.12 (Landlock 6)");
 	if (plan->network == QSB__NETWORK_HOST && plan->allow_nested_sandbox)
-		return qsb__fail(err, QSB_E_UNSUPPORTED, "/allowNestedSandbox",
-		                 "a sandbox inside and network mode \"host\" exclude each other: Landlock could not be used");
+		return qsb__fail(
+			err, QSB_E_UNSUPPORTED, "/allowNestedSandbox",
+			"a sandbox inside and network mode \"host\" exclude each other: Landlock could not be used");
 	if ((plan->publish_ports && plan->publish_ports[0]) || (plan->reach_ports && plan->reach_ports[0]))
 		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/publishPorts",
-		                 "ports cannot be published or reached by this version: leave publishPorts and reachPorts empty");
+				 "ports cannot be published or reached by this version: leave publishPorts and "
+				 "reachPorts empty");
 	return qsb__guard_check(plan, err);
 }
 
@@ -45,9 +48,11 @@ static int choose_cpus(struct qsb__sandbox *sandbox, struct qsb_error *err)
 	if (milli == 0 || sandbox->cgroup.path[QSB__CONTROLLER_CPU][0])
 		return 0;
 	if (milli % THOUSAND != 0)
-		return qsb__fail(err, QSB_E_UNSUPPORTED, "/limits/cpus",
-		                 "a fraction of a processor needs a writable control group, which this host does not give: "
-		                 "use --cpus %llu", (unsigned long long)(milli / THOUSAND + 1));
+		return qsb__fail(
+			err, QSB_E_UNSUPPORTED, "/limits/cpus",
+			"a fraction of a processor needs a writable control group, which this host does not give: "
+			"use --cpus %llu",
+			(unsigned long long)(milli / THOUSAND + 1));
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
 		return qsb__fail_os(err, errno, "limits", "cannot count the processors");
 	available = (unsigned)CPU_COUNT(&allowed);
@@ -123,7 +128,7 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 {
 	struct clone_args arguments = {
 		.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP |
-		         CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
+			 CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
 		.pidfd = (uint64_t)(uintptr_t)&sandbox->init_pidfd,
 		.exit_signal = SIGCHLD,
 	};
@@ -135,7 +140,8 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 	if (code != 0)
 		return code;
 	if (sandbox->guard)
-		qsb__guard_streams(sandbox->guard, launch->tty ? (const int[]){-1, -1, -1} : launch->stdio, launch->pass_count > 0);
+		qsb__guard_streams(sandbox->guard, launch->tty ? (const int[]){-1, -1, -1} : launch->stdio,
+				   launch->pass_count > 0);
 	pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
 	if (pid == 0)
 		qsb__init_main(sandbox);
@@ -199,7 +205,8 @@ static int begin_guard(struct qsb__sandbox *sandbox, struct qsb_error *err)
 	int code = 0;
 
 	if (sandbox->guard && sandbox->calls_fd >= 0)
-		code = qsb__guard_start(sandbox->guard, sandbox->calls_fd, sandbox->proc_fd, qsb__calls_answer, sandbox, err);
+		code = qsb__guard_start(sandbox->guard, sandbox->calls_fd, sandbox->proc_fd, qsb__calls_answer, sandbox,
+					err);
 	return code;
 }
 
@@ -315,11 +322,15 @@ static const char *limit_by(const struct qsb__sandbox *sandbox, const char *limi
 	if (strcmp(limit, "memory") == 0)
 		return !plan->memory_bytes ? "none" : cgroup->path[QSB__CONTROLLER_MEMORY][0] ? "cgroup" : "watch";
 	if (strcmp(limit, "processes") == 0)
-		return !plan->processes ? "none" : cgroup->path[QSB__CONTROLLER_PIDS][0] ? "cgroup" :
-		       getuid() == 0 ? "watch" : "rlimit";
+		return !plan->processes                        ? "none"
+		       : cgroup->path[QSB__CONTROLLER_PIDS][0] ? "cgroup"
+		       : getuid() == 0                         ? "watch"
+							       : "rlimit";
 	if (strcmp(limit, "cpus") == 0)
-		return !plan->cpus_milli ? "none" : cgroup->path[QSB__CONTROLLER_CPU][0] ? "cgroup" :
-		       sandbox->cpu_count ? "affinity" : "host";
+		return !plan->cpus_milli                      ? "none"
+		       : cgroup->path[QSB__CONTROLLER_CPU][0] ? "cgroup"
+		       : sandbox->cpu_count                   ? "affinity"
+							      : "host";
 	if (strcmp(limit, "openFiles") == 0)
 		return plan->open_files ? "rlimit" : "none";
 	if (strcmp(limit, "fileSize") == 0)
@@ -338,7 +349,9 @@ static const char *enforces(const struct qsb__plan *plan, const char *restrictio
 		others |= plan->steps[i].kind == QSB__STEP_NAME_RULE && !qsb__guard_holds_step(&plan->steps[i]);
 	}
 	if (strcmp(restriction, "protectedNames") == 0)
-		return !plan->protect_names ? "not asked" : plan->scan_complete ? "existing" : "existing, as far as looked";
+		return !plan->protect_names  ? "not asked"
+		       : plan->scan_complete ? "existing"
+					     : "existing, as far as looked";
 	if (strcmp(restriction, "nameRules") == 0)
 		return !others ? "yes" : asked ? "asked" : "no";
 	if (strcmp(restriction, "network") == 0)
@@ -355,8 +368,9 @@ static void limits_hit(struct qsb__sandbox *sandbox, bool *memory, bool *process
 static void close_fds(struct qsb__sandbox *sandbox)
 {
 	int *const fds[] = {
-		&sandbox->init_pidfd, &sandbox->status_fd, &sandbox->status_child, &sandbox->command_pidfd,
-		&sandbox->calls_fd, &sandbox->proc_fd, &sandbox->tty_fd, &sandbox->diag_fd, &sandbox->shm_fd,
+		&sandbox->init_pidfd,    &sandbox->status_fd, &sandbox->status_child,
+		&sandbox->command_pidfd, &sandbox->calls_fd,  &sandbox->proc_fd,
+		&sandbox->tty_fd,        &sandbox->diag_fd,   &sandbox->shm_fd,
 	};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)

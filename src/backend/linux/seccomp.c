@@ -33,9 +33,15 @@
 
 enum { LEAF_ALLOW = QSB__CALL_KINDS, LEAF_KINDS, HIGHEST = 512, TYPE_MASK = 0xf };
 enum { PROTOCOL_MPTCP = 262 };
-/* ioctls with which a folder would compare names in another way, or that make names (btrfs), and those that only copy. */
-enum { ioctl_SETFLAGS = 0x40086602, ioctl_FSSETXATTR = 0x401c5820, ioctl_BTRFS = 0x9400, ioctl_CLONE = 0x40049409,
-       ioctl_CLONE_RANGE = 0x4020940d };
+/* ioctls with which a folder would compare names in another way, or that make names (btrfs), and those that only copy.
+ */
+enum {
+	ioctl_SETFLAGS = 0x40086602,
+	ioctl_FSSETXATTR = 0x401c5820,
+	ioctl_BTRFS = 0x9400,
+	ioctl_CLONE = 0x40049409,
+	ioctl_CLONE_RANGE = 0x4020940d
+};
 static const unsigned ioctl_DEDUPE = 0xc0189436U;
 
 /* Kept with their numbers: the headers that name them differ between C libraries. */
@@ -49,7 +55,7 @@ struct program {
 	struct {
 		size_t instruction;
 		unsigned char kind;
-	} jump[HIGHEST];          /* jumps to blocks, to be resolved when the blocks stand */
+	} jump[HIGHEST]; /* jumps to blocks, to be resolved when the blocks stand */
 	size_t jumps;
 };
 
@@ -203,7 +209,8 @@ static void ioctl_block(struct program *program)
 static void personality_block(struct program *program)
 {
 	/* gdb switches randomisation off for its child; setarch asks for a name. Nothing that weakens memory. */
-	static const unsigned allowed[] = {0, PER_LINUX32, UNAME26, UNAME26 | PER_LINUX32, ADDR_NO_RANDOMIZE, 0xFFFFFFFFU};
+	static const unsigned allowed[] = {0,          PER_LINUX32, UNAME26, UNAME26 | PER_LINUX32, ADDR_NO_RANDOMIZE,
+					   0xFFFFFFFFU};
 
 	load_argument(program, 0);
 	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++)
@@ -230,7 +237,8 @@ static void open_block(struct program *program, unsigned flags_argument)
 {
 	load_argument(program, flags_argument);
 	/* The mode means something only when a file is made; else it may be any leftover of a register. */
-	emit(program, (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_CREAT | (O_TMPFILE & ~O_DIRECTORY), 1, 0));
+	emit(program,
+	     (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_CREAT | (O_TMPFILE & ~O_DIRECTORY), 1, 0));
 	answer(program, SECCOMP_RET_ALLOW);
 	mode_block(program, flags_argument + 1, SECCOMP_RET_ALLOW);
 }
@@ -276,8 +284,10 @@ static void guarded_clone_flags(struct program *program)
 static void namespace_block(struct program *program)
 {
 	load_argument(program, 0);
-	answer_if(program, BPF_JSET, CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-	          CLONE_NEWUTS | CLONE_NEWCGROUP, REFUSED(EPERM));
+	answer_if(program, BPF_JSET,
+		  CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+			  CLONE_NEWCGROUP,
+		  REFUSED(EPERM));
 	answer(program, SECCOMP_RET_ALLOW);
 }
 
@@ -407,7 +417,8 @@ static size_t make_ranges(const struct qsb__sandbox *sandbox, struct range *rang
 		leaves[qsb__calls[i].number] = leaf_of(sandbox, &qsb__calls[i]);
 	for (size_t i = 0; sandbox->guard && i < qsb__guarded_call_count; i++)
 		leaves[qsb__guarded_calls[i].number] = (unsigned char)qsb__guarded_calls[i].rule;
-	for (size_t i = 0; sandbox->guard && qsb__guard_stops_reading(sandbox->plan) && i < qsb__guarded_read_count; i++)
+	for (size_t i = 0; sandbox->guard && qsb__guard_stops_reading(sandbox->plan) && i < qsb__guarded_read_count;
+	     i++)
 		leaves[qsb__guarded_reads[i].number] = (unsigned char)qsb__guarded_reads[i].rule;
 	for (int number = 0; number <= qsb__call_last; number++)
 		if (number == 0 || leaves[number] != leaves[number - 1])
@@ -436,7 +447,8 @@ int qsb__filter_build(struct qsb__sandbox *sandbox, struct qsb_error *err)
 			program.block[kind] = program.length;
 			block(&program, kind);
 		}
-		program.at[program.jump[i].instruction].k = (unsigned)(program.block[kind] - program.jump[i].instruction - 1);
+		program.at[program.jump[i].instruction].k =
+			(unsigned)(program.block[kind] - program.jump[i].instruction - 1);
 	}
 	if (!fits || program.length > program.size)
 		return qsb__fail(err, QSB_E_UNSUPPORTED, "seccomp", "the system call filter does not fit");
