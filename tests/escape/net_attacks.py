@@ -216,6 +216,7 @@ def raw_ip(case):
     attack = [case.attack, 'ip-raw', '127.0.0.1', str(server.port)]
     outside = case.plain([*own, *attack])
     case.control(outside.code == 0, f'raw IP does not work outside: {outside.out}')
+    case.pause()  # what the control sent must have arrived before it is forgotten
     server.got.clear()
     case.refused(case.inside(attack), ['EPERM', 'EACCES', 'EPROTONOSUPPORT', 'ESOCKTNOSUPPORT'])
     case.pause()
