@@ -140,6 +140,7 @@ def race(case):
     attack = [case.attack, 'unix-race', os.path.join(folder, 'a'), os.path.join(folder, 'w'), '20000']
     outside = case.plain(attack)
     case.control(outside.code == 0, f'the race is never won outside either: {outside.out}')
+    case.pause()  # what the control sent must have arrived before it is forgotten
     allowed.got.clear()
     wanted.got.clear()
     attack[-1] = '3000'
@@ -171,6 +172,7 @@ def race_name(case):
         if place == case.outside:
             outside = case.plain(attack)
             case.control(outside.code == 0, f'the race is never won outside either: {outside.out}')
+            case.pause()
             wanted.got.clear()
     inside = case.inside(attack)
     case.refused(inside)
@@ -185,7 +187,8 @@ def named_swapped(case):
     attack = ['sh', '-c', f'mv n was; ln -s {other.path} n; {case.attack} unix-connect stream {named.path}; code=$?; '
                           'rm n; mv was n; exit $code']
     outside = case.plain(attack)
-    case.control(outside.code == 0 and other.got, f'this does not work outside: {outside.out}')
+    case.control(outside.code == 0, f'this does not work outside: {outside.out}')
+    case.wait_until(lambda: other.got, 'the control arrives')
     other.got.clear()
     options = case.policy({'network': {'unixSockets': [named.path]}})
     case.worked(case.inside([case.attack, 'unix-connect', 'stream', named.path], options), 'the named socket')
@@ -201,7 +204,8 @@ def named_renamed(case):
     attack = ['sh', '-c', f'mv n was; mv o n; {case.attack} unix-connect stream {named.path}; code=$?; '
                           'mv n o; mv was n; exit $code']
     outside = case.plain(attack)
-    case.control(outside.code == 0 and other.got, f'this does not work outside: {outside.out}')
+    case.control(outside.code == 0, f'this does not work outside: {outside.out}')
+    case.wait_until(lambda: other.got, 'the control arrives')
     other.got.clear()
     options = case.policy({'network': {'unixSockets': [named.path]}})
     case.refused(case.inside(attack, options))
