@@ -277,10 +277,29 @@ def run_row(test, base, program, attack):
     return verdict, text
 
 
+# A sanitizer's own runtime needs what these take away (limits, calls, a static program), and reports the signal that one
+# of them sends. They run on the other build.
+NOT_SANITIZED = {'A-fail-1', 'nix', 'supervisor_crashes'}
+
+
+def run_patiently(test, base, program, attack):
+    """On a busy machine a control, or honest work with a terminal, may miss its moment: it has another try. An attack
+    that got through once got through."""
+    for _ in range(3):
+        verdict, text = run_row(test, base, program, attack)
+        if not (verdict == 'skip' or (verdict == 'fail' and test.ident.startswith('W-'))):
+            break
+    return verdict, text
+
+
+def can_run(test):
+    return 'QSB_SANITIZED' not in os.environ or not {test.ident, test.function.__name__} & NOT_SANITIZED
+
+
 def main(arguments, program, attack):
     wanted = [argument for argument in arguments if not argument.startswith('-')]
     user = 'root' if os.getuid() == 0 else 'user'
-    rows = [test for test in ROWS if test.only in (None, user)
+    rows = [test for test in ROWS if test.only in (None, user) and can_run(test)
             and (not wanted or any(test.ident == want or test.function.__name__ == want for want in wanted))]
     if '--list' in arguments:
         for test in rows:
@@ -297,7 +316,7 @@ def main(arguments, program, attack):
     try:
         print(f'1..{len(rows) + 1}', flush=True)
         for number, test in enumerate(rows, 1):
-            verdict, text = run_row(test, base, program, attack)
+            verdict, text = run_patiently(test, base, program, attack)
             bad = verdict == 'fail' or (verdict == 'skip' and must_work)
             failed += bad
             reason = ' # SKIP ' + ' '.join(text.split()) if verdict == 'skip' and not must_work else ''
