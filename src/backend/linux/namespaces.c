@@ -297,7 +297,6 @@ static void kill_all(struct qsb__sandbox *sandbox)
 {
 	if (sandbox->init_pidfd >= 0)
 		qsb__pidfd_send_signal(sandbox->init_pidfd, SIGKILL);
-	sandbox->killed = true;
 }
 
 /* The first process is reaped only after the kernel has ended, and reaped, all the others of its namespace. */

@@ -82,7 +82,6 @@ struct qsb__sandbox {
 	struct qsb__named_socket *named_sockets; /* in the order of the plan's unix_sockets */
 	bool memfd_seen; /* memory files were made: the watch looks for them */
 	uint64_t scratch_device;
-	bool killed;
 };
 
 /* What the child tells over the status socket: one packet each. */
