@@ -180,6 +180,8 @@ def other_protocols(case):
         attack = ['net-connect', how, '127.0.0.1', str(server.port)]
         if case.plain([case.attack, *attack]).code == 0:
             tried.append(how)
+            case.wait_until(lambda: server.got, 'the first try arrives')
+            server.got.clear()  # else it is taken for the control's, which then arrives late
             refuse_way(case, server, attack)
         else:
             case.refused(case.inside([case.attack, *attack]))
