@@ -175,36 +175,137 @@ bool qsb__address_in_range(const struct qsb__address *address, const struct qsb_
 	return a.family == b.family && memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
 }
 
-bool qsb__address_is_special(const struct qsb__address *address)
-{
-	/* RFC 6890 and its registries; the last ones carry an IPv4 address inside (NAT64, 6to4), which decides. */
-	static const struct {
-		const char *range;
-		unsigned bits;
-	} special[] = {
-		{"0.0.0.0", 8},     {"10.0.0.0", 8},   {"100.64.0.0", 10},  {"127.0.0.0", 8},   {"169.254.0.0", 16},
-		{"172.16.0.0", 12}, {"192.0.0.0", 24}, {"192.168.0.0", 16}, {"198.18.0.0", 15}, {"224.0.0.0", 3},
-		{"::", 127},        {"::", 96},        {"64:ff9b:1::", 48}, {"fc00::", 7},      {"fe80::", 10},
-		{"fec0::", 10},     {"ff00::", 8},
-	};
-	static const struct {
-		const char *range;
-		unsigned bits, offset;
-	} carriers[] = {{"64:ff9b::", 96, 12}, {"2002::", 16, 2}};
-	struct qsb__address range, inner = {.family = 4};
+struct special {
+	const char *range;
+	unsigned bits;
+	enum qsb__address_class class;
+};
 
-	for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++)
-		if (qsb__address_parse(special[i].range, strlen(special[i].range), &range) &&
-		    qsb__address_in_range(address, &range, special[i].bits))
-			return true;
-	for (size_t i = 0; i < sizeof(carriers) / sizeof(carriers[0]); i++) {
-		if (!qsb__address_parse(carriers[i].range, strlen(carriers[i].range), &range) ||
-		    !qsb__address_in_range(address, &range, carriers[i].bits))
-			continue;
-		memcpy(inner.bytes, address->bytes + carriers[i].offset, 4);
-		return qsb__address_is_special(&inner);
+/* The first range that holds it decides: single hosts stand before the networks around them. RFC 6890 with its
+ * registries; the addresses by which clouds tell a machine its credentials. Networks for documentation are public. */
+static const struct special special4[] = {
+	{"169.254.169.254", 32, QSB__ADDRESS_METADATA}, /* nearly every cloud */
+	{"169.254.170.2", 32, QSB__ADDRESS_METADATA},   /* containers at Amazon */
+	{"169.254.170.23", 32, QSB__ADDRESS_METADATA},  {"169.254.0.23", 32, QSB__ADDRESS_METADATA}, /* Tencent */
+	{"100.100.100.200", 32, QSB__ADDRESS_METADATA},                                              /* Alibaba */
+	{"168.63.129.16", 32, QSB__ADDRESS_METADATA},                                                /* Azure */
+	{"192.0.0.192", 32, QSB__ADDRESS_METADATA},                                                  /* Oracle */
+	{"127.0.0.0", 8, QSB__ADDRESS_LOOPBACK},        {"0.0.0.0", 8, QSB__ADDRESS_UNSPECIFIED},
+	{"169.254.0.0", 16, QSB__ADDRESS_LINK_LOCAL},   {"10.0.0.0", 8, QSB__ADDRESS_PRIVATE},
+	{"100.64.0.0", 10, QSB__ADDRESS_PRIVATE},       {"172.16.0.0", 12, QSB__ADDRESS_PRIVATE},
+	{"192.168.0.0", 16, QSB__ADDRESS_PRIVATE},      {"192.0.0.0", 24, QSB__ADDRESS_RESERVED},
+	{"198.18.0.0", 15, QSB__ADDRESS_RESERVED},      {"224.0.0.0", 4, QSB__ADDRESS_MULTICAST},
+	{"240.0.0.0", 4, QSB__ADDRESS_RESERVED},
+};
+static const struct special special6[] = {
+	{"fd00:ec2::254", 128, QSB__ADDRESS_METADATA}, /* Amazon */
+	{"fd00:ec2::23", 128, QSB__ADDRESS_METADATA},
+	{"fd20:ce::254", 128, QSB__ADDRESS_METADATA}, /* Google */
+	{"::1", 128, QSB__ADDRESS_LOOPBACK},
+	{"::", 128, QSB__ADDRESS_UNSPECIFIED},
+	{"fe80::", 10, QSB__ADDRESS_LINK_LOCAL},
+	{"fc00::", 7, QSB__ADDRESS_PRIVATE},
+	{"fec0::", 10, QSB__ADDRESS_PRIVATE},
+	{"64:ff9b:1::", 48, QSB__ADDRESS_PRIVATE}, /* a network's own translator: it may lead anywhere */
+	{"64:ff9b::", 96, QSB__ADDRESS_PUBLIC},
+	{"ff00::", 8, QSB__ADDRESS_MULTICAST},
+	{"2001:2::", 48, QSB__ADDRESS_RESERVED},
+	{"2000::", 3, QSB__ADDRESS_PUBLIC},
+	{"::", 0, QSB__ADDRESS_RESERVED},
+};
+
+static bool is_in(const struct qsb__address *address, const char *range, unsigned bits)
+{
+	struct qsb__address start;
+
+	return qsb__address_parse(range, strlen(range), &start) && qsb__address_in_range(address, &start, bits);
+}
+
+static enum qsb__address_class class_of_itself(const struct qsb__address *address)
+{
+	const struct special *rows = address->family == 4 ? special4 : special6;
+	size_t count =
+		address->family == 4 ? sizeof(special4) / sizeof(special4[0]) : sizeof(special6) / sizeof(special6[0]);
+
+	for (size_t i = 0; i < count; i++)
+		if (is_in(address, rows[i].range, rows[i].bits))
+			return rows[i].class;
+	return QSB__ADDRESS_PUBLIC;
+}
+
+static bool is_mapped(const struct qsb__address *address)
+{
+	static const uint8_t mapped[12] = {[10] = 0xFF, [11] = 0xFF};
+
+	return address->family == 6 && memcmp(address->bytes, mapped, sizeof(mapped)) == 0;
+}
+
+size_t qsb__address_inner(const struct qsb__address *address, struct qsb__address out[QSB__ADDRESS_INNER_MAX],
+			  bool *same)
+{
+	/* Where the four bytes lie; a local translator's prefix can end at any of RFC 6052's lengths. `same`: a packet
+	 * to the one is a packet to the other. */
+	static const struct {
+		const char *range;
+		uint8_t bits, at[4], flip;
+		bool same;
+	} forms[] = {
+		{"64:ff9b::", 96, {12, 13, 14, 15}, 0, true},   {"64:ff9b:1::", 48, {12, 13, 14, 15}, 0, false},
+		{"64:ff9b:1::", 48, {9, 10, 11, 12}, 0, false}, {"64:ff9b:1::", 48, {7, 9, 10, 11}, 0, false},
+		{"64:ff9b:1::", 48, {6, 7, 9, 10}, 0, false},   {"2002::", 16, {2, 3, 4, 5}, 0, false},
+		{"2001::", 32, {12, 13, 14, 15}, 0xFF, false}, /* Teredo: the client, and its server */
+		{"2001::", 32, {4, 5, 6, 7}, 0, false},         {"::ffff:0:0:0", 96, {12, 13, 14, 15}, 0, true},
+		{"::", 96, {12, 13, 14, 15}, 0, true},
+	};
+	size_t count = 0;
+
+	*same = is_mapped(address);
+	if (*same) {
+		out[0] = (struct qsb__address){.family = 4};
+		memcpy(out[0].bytes, address->bytes + 12, 4);
+		return 1;
 	}
-	return false;
+	if (address->family != 6 || class_of_itself(address) == QSB__ADDRESS_LOOPBACK)
+		return 0;
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]) && count < QSB__ADDRESS_INNER_MAX; i++) {
+		struct qsb__address inner = {.family = 4};
+
+		if (!is_in(address, forms[i].range, forms[i].bits))
+			continue;
+		for (size_t k = 0; k < 4; k++)
+			inner.bytes[k] = address->bytes[forms[i].at[k]] ^ forms[i].flip;
+		/* Of several readings, one that begins with 0 is not what was meant. */
+		if (forms[i].bits == 48 && inner.bytes[0] == 0)
+			continue;
+		*same = forms[i].same;
+		out[count++] = inner;
+	}
+	return count;
+}
+
+enum qsb__address_class qsb__address_class(const struct qsb__address *address)
+{
+	struct qsb__address inner[QSB__ADDRESS_INNER_MAX];
+	bool same;
+	size_t count = qsb__address_inner(address, inner, &same);
+	enum qsb__address_class worst = is_mapped(address) ? QSB__ADDRESS_PUBLIC : class_of_itself(address);
+
+	for (size_t i = 0; i < count; i++) {
+		enum qsb__address_class class = class_of_itself(&inner[i]);
+
+		if (class > worst)
+			worst = class;
+	}
+	return worst;
+}
+
+const char *qsb__address_class_name(enum qsb__address_class class)
+{
+	static const char *const names[] = {"public address",    "private address",     "reserved address",
+					    "multicast address", "unspecified address", "link-local address",
+					    "loopback address",  "metadata address"};
+
+	return names[class];
 }
 
 void qsb__address_format(const struct qsb__address *address, char *out)

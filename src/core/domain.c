@@ -282,56 +282,14 @@ int qsb__domain_check(const char *text, char *why, size_t why_size)
 	return qsb__domain_canonical(text, canonical, why, why_size);
 }
 
-/* Cuts a canonical ":port" off the pattern. 0 = any port. */
-static unsigned take_port(char *pattern)
+size_t qsb__domain_split(const char *canonical, unsigned *port)
 {
-	char *close = strrchr(pattern, ']'), *colon = strrchr(pattern, ':');
-	unsigned port;
+	const char *colon = strrchr(canonical, ':');
 
+	*port = 0;
 	/* More than one colon without brackets is an IPv6 address. */
-	if (!colon || (pattern[0] != '[' && strchr(pattern, ':') != colon))
-		return 0;
-	port = (unsigned)strtoul(colon + 1, NULL, 10);
-	*colon = '\0';
-	if (close) {
-		*close = '\0';
-		memmove(pattern, pattern + 1, strlen(pattern));
-	}
-	return port;
-}
-
-static bool range_matches(char *pattern, const struct qsb__address *address)
-{
-	char *slash = strchr(pattern, '/');
-	struct qsb__address range;
-	unsigned bits = 128;
-
-	if (slash) {
-		bits = (unsigned)strtoul(slash + 1, NULL, 10);
-		*slash = '\0';
-	}
-	return qsb__address_parse(pattern, strlen(pattern), &range) && qsb__address_in_range(address, &range, bits);
-}
-
-bool qsb__domain_matches(const char *pattern, const char *host, unsigned port)
-{
-	size_t length = strlen(host), suffix;
-	struct qsb__address address;
-	char copy[QSB__DOMAIN_MAX];
-	unsigned wanted;
-
-	snprintf(copy, sizeof(copy), "%s", pattern);
-	wanted = take_port(copy);
-	if (wanted && wanted != port)
-		return false;
-	if (qsb__address_parse(host, length, &address))
-		return strcmp(copy, "*") == 0 ? !qsb__address_is_special(&address) : range_matches(copy, &address);
-	suffix = strlen("localhost");
-	if (strcmp(copy, "*") == 0)
-		return length < suffix || strcmp(host + length - suffix, "localhost") != 0 ||
-		       (length > suffix && host[length - suffix - 1] != '.');
-	if (copy[0] != '*')
-		return strcmp(copy, host) == 0;
-	suffix = strlen(copy + 1);
-	return length > suffix && strcmp(host + length - suffix, copy + 1) == 0;
+	if (!colon || (canonical[0] != '[' && strchr(canonical, ':') != colon))
+		return strlen(canonical);
+	*port = (unsigned)strtoul(colon + 1, NULL, 10);
+	return (size_t)(colon - canonical);
 }

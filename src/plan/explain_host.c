@@ -2,69 +2,82 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/address.h"
 #include "core/error.h"
-#include "plan/plan.h"
+#include "core/punycode.h"
+#include "plan/hosts.h"
 
 enum { USUAL_PORT = 443 };
+
+/*
+ * A rule has one spelling; what is asked about is whatever a program might be given: an address in a loose form, a name
+ * with other letters. Both become what is dialled.
+ */
+static int read_host(const char *text, char *canonical, struct qsb_error *err)
+{
+	char ascii[QSB__DOMAIN_MAX], why[300];
+	size_t length = strcspn(text, ":");
+	struct qsb__address address;
+
+	if (qsb__domain_canonical(text, canonical, why, sizeof(why)) == 0)
+		return 0;
+	if (qsb__address_parse_loose(text, length, &address))
+		qsb__address_format(&address, ascii);
+	else if (!qsb__punycode_name(text, length, ascii, sizeof(ascii)))
+		return qsb__fail(err, QSB_E_INVALID, "host", "%s", why);
+	/* With its port again. */
+	if (strlen(ascii) + strlen(text + length) >= sizeof(ascii))
+		return qsb__fail(err, QSB_E_INVALID, "host", "%s", why);
+	snprintf(ascii + strlen(ascii), sizeof(ascii) - strlen(ascii), "%s", text + length);
+	if (qsb__domain_canonical(ascii, canonical, why, sizeof(why)))
+		return qsb__fail(err, QSB_E_INVALID, "host", "%s", why);
+	return 0;
+}
 
 /* Splits "example.com:80", "192.0.2.1", "[2001:db8::1]:80". The text is canonical. */
 static void split(const char *canonical, struct qsb__host_verdict *out)
 {
-	const char *colon = strrchr(canonical, ':');
+	size_t length = qsb__domain_split(canonical, &out->port);
+	size_t bracket = canonical[0] == '[' ? 1 : 0;
 
-	out->port = USUAL_PORT;
-	snprintf(out->host, sizeof(out->host), "%s", canonical);
-	if (!colon || (canonical[0] != '[' && strchr(canonical, ':') != colon))
-		return;
-	out->port = (unsigned)strtoul(colon + 1, NULL, 10);
-	if (canonical[0] == '[')
-		snprintf(out->host, sizeof(out->host), "%.*s", (int)(colon - canonical - 2), canonical + 1);
-	else
-		snprintf(out->host, sizeof(out->host), "%.*s", (int)(colon - canonical), canonical);
+	out->port = out->port ? out->port : USUAL_PORT;
+	snprintf(out->host, sizeof(out->host), "%.*s", (int)(length - 2 * bracket), canonical + bracket);
 }
 
-static const char *first_match(char *const *patterns, const struct qsb__host_verdict *of)
+static int judge_by_lists(const struct qsb__plan *plan, struct qsb__host_verdict *out, struct qsb_error *err)
 {
-	for (; patterns && *patterns; patterns++)
-		if (qsb__domain_matches(*patterns, of->host, of->port))
-			return *patterns;
-	return NULL;
-}
+	struct qsb__hosts *hosts = qsb__hosts_new(plan);
+	struct qsb__host_judgement judgement;
+	struct qsb__host_address asked = {.port = out->port};
 
-static void judge_by_lists(const struct qsb__plan *plan, struct qsb__host_verdict *out)
-{
-	const char *denied = first_match(plan->denied_domains, out);
-	const char *allowed = first_match(plan->allowed_domains, out);
-
-	out->allowed = allowed && !denied;
-	if (denied)
-		snprintf(out->rule, sizeof(out->rule), "/network/deniedDomains: %s", denied);
-	else if (allowed)
-		snprintf(out->rule, sizeof(out->rule), "/network/allowedDomains: %s", allowed);
+	if (!hosts)
+		return qsb__fail_memory(err, "host");
+	if (qsb__address_parse(out->host, strlen(out->host), &asked.address))
+		qsb__hosts_judge_address(hosts, &asked, NULL, &judgement);
 	else
-		snprintf(out->rule, sizeof(out->rule), "/network/allowedDomains: no entry means it");
-	if (denied)
-		snprintf(out->fix, sizeof(out->fix), "take %s out of /network/deniedDomains", denied);
-	else if (!allowed)
-		snprintf(out->fix, sizeof(out->fix), "--allow-domain %s", out->host);
+		qsb__hosts_judge_name(hosts, out->host, out->port, &judgement);
+	qsb__hosts_free(hosts);
+	out->allowed = judgement.answer == QSB__HOST_ALLOWED;
+	memcpy(out->rule, judgement.rule, sizeof(out->rule));
+	memcpy(out->fix, judgement.fix, sizeof(out->fix));
+	return 0;
 }
 
 int qsb__plan_explain_host(const struct qsb__plan *plan, const char *host, struct qsb__host_verdict *out,
 			   struct qsb_error *err)
 {
-	char canonical[QSB__DOMAIN_MAX], why[300];
+	char canonical[QSB__DOMAIN_MAX];
+	int code;
 
 	memset(out, 0, sizeof(*out));
-	if (qsb__domain_canonical(host, canonical, why, sizeof(why)))
-		return qsb__fail(err, QSB_E_INVALID, "host", "%s", why);
+	code = read_host(host, canonical, err);
+	if (code)
+		return code;
 	if (strpbrk(canonical, "*/"))
 		return qsb__fail(err, QSB_E_INVALID, "host", "%s means many hosts; name one", canonical);
 	split(canonical, out);
 	switch (plan->network) {
 	case QSB__NETWORK_FILTERED:
-		judge_by_lists(plan, out);
-		break;
+		return judge_by_lists(plan, out, err);
 	case QSB__NETWORK_HOST:
 		out->allowed = true;
 		snprintf(out->rule, sizeof(out->rule), "/network/mode: host");

@@ -31,11 +31,18 @@ void qsb__hosts_free(struct qsb__hosts *hosts);
 void qsb__hosts_judge_name(const struct qsb__hosts *hosts, const char *name, unsigned port,
 			   struct qsb__host_judgement *out);
 
+struct qsb__host_address {
+	struct qsb__address address;
+	unsigned port;
+	bool own; /* the kernel delivers it to this very machine */
+};
+
 /*
  * An address: one that a client asked for (`name` = NULL), or one that an allowed name resolved to (`name` its
- * judgement). `own` = the kernel delivers it to this very machine. Addresses inside others (NAT64 64:ff9b::/96 and
- * 64:ff9b:1::/48, 6to4 2002::/16, mapped ::ffff:0:0/96, IPv4-compatible ::/96, Teredo 2001::/32) are judged as well:
- * a rule that denies the inner one holds, and what the inner one is counts.
+ * judgement; where that one is no allowance, it holds for the address too). Addresses inside others (NAT64 64:ff9b::/96
+ * and 64:ff9b:1::/48, 6to4 2002::/16, mapped ::ffff:0:0/96, IPv4-compatible ::/96, Teredo 2001::/32) are judged as
+ * well: a rule that denies the inner one holds, what the inner one is counts, and a rule that allows it holds where a
+ * packet to the one goes to the other (NAT64's own prefix, mapped, compatible).
  *
  * For a name's address: loopback, unspecified, link-local, metadata (169.254.169.254, fd00:ec2::254, 100.100.100.200,
  * 168.63.129.16, 192.0.0.192 …), multicast, reserved and own addresses are refused unless an allowed address or range
@@ -43,7 +50,7 @@ void qsb__hosts_judge_name(const struct qsb__hosts *hosts, const char *name, uns
  * ones (RFC 1918, 100.64/10, fc00::/7) are refused when only "*" allowed the name. For an address asked for by
  * itself: it must be allowed by an entry that means it; "*" means public ones only.
  */
-void qsb__hosts_judge_address(const struct qsb__hosts *hosts, const struct qsb__address *address, unsigned port,
-			      const struct qsb__host_judgement *name, bool own, struct qsb__host_judgement *out);
+void qsb__hosts_judge_address(const struct qsb__hosts *hosts, const struct qsb__host_address *asked,
+			      const struct qsb__host_judgement *name, struct qsb__host_judgement *out);
 
 #endif

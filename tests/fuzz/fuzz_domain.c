@@ -6,6 +6,7 @@
 #include "core/address.h"
 #include "core/cleanup.h"
 #include "core/domain.h"
+#include "plan/hosts.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,6 +16,34 @@ static void expect(int holds)
 		abort();
 }
 
+/* What a rule for one host says of a name. */
+static enum qsb__host_answer judge(const struct qsb__hosts *hosts, const char *name)
+{
+	struct qsb__host_judgement judgement;
+
+	qsb__hosts_judge_name(hosts, name, 443, &judgement);
+	return judgement.answer;
+}
+
+/* A plain name means itself and not what it ends. */
+static void check_rule(const char *canonical)
+{
+	char text[QSB__DOMAIN_MAX], longer[QSB__DOMAIN_MAX + 2] = "x";
+	char *const allowed[] = {text, NULL};
+	const struct qsb__plan plan = {.network = QSB__NETWORK_FILTERED,
+				       .allowed_domains = (char **)(uintptr_t)allowed};
+	struct qsb__hosts *hosts;
+
+	strcpy(text, canonical);
+	hosts = qsb__hosts_new(&plan);
+	if (hosts && !strpbrk(canonical, "*:/[") && strspn(canonical, "0123456789.") < strlen(canonical)) {
+		expect(judge(hosts, canonical) == QSB__HOST_ALLOWED);
+		strcat(longer, canonical);
+		expect(judge(hosts, longer) != QSB__HOST_ALLOWED);
+	}
+	qsb__hosts_free(hosts);
+}
+
 static void check_canonical(const char *canonical)
 {
 	char again[QSB__DOMAIN_MAX], why[300];
@@ -22,14 +51,7 @@ static void check_canonical(const char *canonical)
 	expect(strlen(canonical) > 0 && strlen(canonical) < QSB__DOMAIN_MAX);
 	expect(strspn(canonical, "abcdefghijklmnopqrstuvwxyz0123456789-_.:/*[]") == strlen(canonical));
 	expect(qsb__domain_canonical(canonical, again, why, sizeof(why)) == 0 && strcmp(canonical, again) == 0);
-	/* A plain name means itself and not what it ends. */
-	if (!strpbrk(canonical, "*:/[")) {
-		char longer[QSB__DOMAIN_MAX + 2] = "x";
-
-		expect(qsb__domain_matches(canonical, canonical, 443));
-		strcat(longer, canonical);
-		expect(!qsb__domain_matches(canonical, longer, 443));
-	}
+	check_rule(canonical);
 }
 
 static void check_address(const char *text)
@@ -41,7 +63,7 @@ static void check_address(const char *text)
 		return;
 	qsb__address_format(&address, shown);
 	expect(qsb__address_parse(shown, strlen(shown), &again) && memcmp(&address, &again, sizeof(again)) == 0);
-	qsb__address_is_special(&address);
+	expect(qsb__address_class(&address) <= QSB__ADDRESS_METADATA);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
