@@ -3,8 +3,6 @@
 #include "broker/http_head.h"
 #include "broker/http_line.h"
 
-enum { METHOD_MAX = 64 };
-
 /* The registry of methods, by RFC 9110 and those that extend it. */
 static const char *const methods[] = {
 	"ACL",
@@ -102,10 +100,10 @@ int qsb__http_is_request(const char *bytes, size_t length)
 		start++;
 	if (start >= QSB__HTTP_HEAD_MAX)
 		return 1;
-	for (end = start; end < length && end - start <= METHOD_MAX && qsb__http_is_token_byte(bytes[end]);)
+	for (end = start; end < length && qsb__http_is_token_byte(bytes[end]);)
 		end++;
-	if (end - start > METHOD_MAX)
-		return 0;
+	if (end - start >= QSB__HTTP_HEAD_MAX)
+		return 1;
 	if (end == length)
 		return -1;
 	if (end == start || (bytes[end] != ' ' && bytes[end] != '\t'))
