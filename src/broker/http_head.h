@@ -30,7 +30,8 @@ struct qsb__http_head {
 	bool chunked;
 	bool has_length;
 	uint64_t length; /* of the body */
-	bool upgrade;    /* asks for another protocol (Connection: upgrade with an Upgrade header) */
+	bool upgrade;    /* asks for another protocol (Connection: upgrade with an Upgrade header), and for none that
+			    would hide further requests: not for h2c, HTTP or TLS */
 	const char *why; /* of QSB__PARSE_BAD: a phrase for people: "two Host headers" */
 	int status;      /* of QSB__PARSE_BAD: the status to answer with: 400, 414, 431, 501, 505 */
 };
@@ -47,16 +48,21 @@ struct qsb__http_head {
  */
 enum qsb__parse qsb__http_head_parse(const char *bytes, size_t length, struct qsb__http_head *out);
 
-/* Do the bytes begin a request? 1 yes, 0 no, -1 too few to tell. A method of the registry (GET, POST, PROPFIND …) and
- * a blank. */
+/*
+ * Do the bytes begin a request? 1 yes, 0 no, -1 too few to tell. A method of the registry (GET, POST, PROPFIND …) and
+ * a blank; or any other word, a target and " HTTP/", since there are servers that take every method. Empty lines in
+ * front of it, which servers skip, are skipped here too; the parser refuses them. Whatever the parser takes is one.
+ */
 int qsb__http_is_request(const char *bytes, size_t length);
 
 /*
  * Writes the head as it goes on to a server: target in origin form, or absolute form for a proxy behind us (with
  * `proxy_authorization`, the value of that header, NULL = none); the headers as they were, in their order, without
- * those that end here (Connection and what it names, Keep-Alive, Proxy-*, TE, Upgrade unless `upgrade`); then
- * "Connection: close" (or upgrade). HTTP/1.0 stays 1.0. Returns the bytes written, 0 = no room.
- * Never drops Host, Content-Length or Transfer-Encoding, also when Connection names them: that is BAD in the parser.
+ * those that end here (Connection and what it names, Keep-Alive, Proxy-*, TE, HTTP2-Settings, Upgrade unless
+ * `upgrade`); then "Connection: close" (or upgrade). The absolute form has `host` and `port` of the head, which the
+ * caller may have filled in; a head without Host header gets one where there is a host. CONNECT is not written: 0.
+ * HTTP/1.0 stays 1.0. Returns the bytes written, 0 = no room. Never drops Host, Content-Length or Transfer-Encoding,
+ * also when Connection names them: that is BAD in the parser.
  */
 size_t qsb__http_head_write(const char *bytes, const struct qsb__http_head *head, bool absolute,
 			    const char *proxy_authorization, char *out, size_t size);

@@ -8,7 +8,14 @@
 
 #include "broker/parse.h"
 
-enum { QSB__SOCKS_OK, QSB__SOCKS_FAILED, QSB__SOCKS_DENIED, QSB__SOCKS_UNREACHABLE, QSB__SOCKS_NO_COMMAND };
+enum {
+	QSB__SOCKS_OK,
+	QSB__SOCKS_FAILED,
+	QSB__SOCKS_DENIED,
+	QSB__SOCKS_UNREACHABLE,
+	QSB__SOCKS_NO_COMMAND,
+	QSB__SOCKS_NO_METHOD /* to an offer of methods: two bytes, 5 and 255 */
+};
 
 struct qsb__socks_request {
 	int version;              /* 4 or 5 */
@@ -20,7 +27,8 @@ struct qsb__socks_request {
 };
 
 /*
- * SOCKS 5 begins with the offer of methods: DONE with `size` when it is whole; BAD without method 0 (none).
+ * SOCKS 5 begins with the offer of methods: DONE with `size` when it is whole; BAD without method 0 (none),
+ * NO_METHOD.
  * The answer is the two bytes 5, 0.
  */
 enum qsb__parse qsb__socks5_offer_parse(const uint8_t *bytes, size_t length, struct qsb__socks_request *out);

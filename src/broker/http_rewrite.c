@@ -1,0 +1,160 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/http_head.h"
+#include "broker/http_line.h"
+
+enum { OPTIONS_MAX = 32 };
+
+/* The head being written; `full` once something found no room. */
+struct writing {
+	char *out;
+	size_t used, size;
+	bool full;
+};
+
+/* What the Connection headers name. */
+struct options {
+	struct qsb__http_text names[OPTIONS_MAX];
+	size_t count;
+};
+
+static void put(struct writing *writing, const char *text, size_t size)
+{
+	if (writing->full || size > writing->size - writing->used) {
+		writing->full = true;
+		return;
+	}
+	if (size)
+		memcpy(writing->out + writing->used, text, size);
+	writing->used += size;
+}
+
+static void put_text(struct writing *writing, const char *text)
+{
+	put(writing, text, strlen(text));
+}
+
+static void put_authority(struct writing *writing, const struct qsb__http_head *head)
+{
+	bool brackets = strchr(head->host, ':') != NULL;
+	char port[16] = "";
+
+	if (head->port)
+		snprintf(port, sizeof(port), ":%u", head->port);
+	put_text(writing, brackets ? "[" : "");
+	put_text(writing, head->host);
+	put_text(writing, brackets ? "]" : "");
+	put_text(writing, port);
+}
+
+static void put_request_line(struct writing *writing, const char *bytes, const struct qsb__http_head *head,
+			     bool absolute)
+{
+	size_t end = head->target_at + head->target_size;
+	size_t path_at = head->form == QSB__HTTP_ABSOLUTE ? head->path_at : head->target_at;
+	bool is_options = head->target_at == 8 && memcmp(bytes, "OPTIONS", 7) == 0;
+	bool whole_server = head->form == QSB__HTTP_ASTERISK || (is_options && path_at == end);
+
+	put(writing, bytes, head->target_at);
+	if (absolute) {
+		put_text(writing, "http://");
+		put_authority(writing, head);
+	}
+	if (whole_server) {
+		put_text(writing, absolute ? "" : "*");
+	} else {
+		put_text(writing, path_at == end || bytes[path_at] == '?' ? "/" : "");
+		put(writing, bytes + path_at, end - path_at);
+	}
+	put_text(writing, head->minor ? " HTTP/1.1\r\n" : " HTTP/1.0\r\n");
+}
+
+static void collect_options(struct options *options, struct qsb__http_text list)
+{
+	struct qsb__http_text option;
+
+	while (qsb__http_list_cut(&list, &option))
+		if (option.size > 0 && options->count < OPTIONS_MAX)
+			options->names[options->count++] = option;
+}
+
+static bool ends_here(const struct qsb__http_field *field, const struct options *options, bool upgrade)
+{
+	static const char *const names[] = {"connection", "keep-alive", "te", "http2-settings"};
+
+	if (qsb__http_is_word(field->name, "upgrade"))
+		return !upgrade;
+	if (qsb__http_begins(field->name, "proxy-"))
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (qsb__http_is_word(field->name, names[i]))
+			return true;
+	for (size_t i = 0; i < options->count; i++)
+		if (qsb__http_same_word(field->name, options->names[i]))
+			return true;
+	return false;
+}
+
+/* The next header of a head that the parser has read; false = no more. `line` is the whole of it. */
+static bool next_field(struct qsb__http_text *rest, struct qsb__http_text *line, struct qsb__http_field *field)
+{
+	const char *why;
+
+	return qsb__http_line_cut(rest, line, &why) == QSB__PARSE_DONE && line->size > 0 &&
+	       !qsb__http_field_read(*line, field);
+}
+
+static void put_fields(struct writing *writing, struct qsb__http_text fields, const struct qsb__http_head *head)
+{
+	struct qsb__http_text rest = fields, line;
+	struct options options = {.count = 0};
+	struct qsb__http_field field;
+	bool has_host = false;
+
+	while (next_field(&rest, &line, &field)) {
+		if (qsb__http_is_word(field.name, "connection"))
+			collect_options(&options, field.value);
+		has_host |= qsb__http_is_word(field.name, "host");
+	}
+	/* HTTP/1.0 with the host in its target only: the target that goes on may not have it. */
+	if (!has_host && head->host[0]) {
+		put_text(writing, "Host: ");
+		put_authority(writing, head);
+		put_text(writing, "\r\n");
+	}
+	for (rest = fields; next_field(&rest, &line, &field);) {
+		if (ends_here(&field, &options, head->upgrade))
+			continue;
+		put(writing, line.at, line.size);
+		put_text(writing, "\r\n");
+	}
+}
+
+static bool is_field_value(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7F)
+			return false;
+	return true;
+}
+
+size_t qsb__http_head_write(const char *bytes, const struct qsb__http_head *head, bool absolute,
+			    const char *proxy_authorization, char *out, size_t size)
+{
+	const char *line_end = memchr(bytes, '\n', head->size);
+	struct writing writing = {.out = out, .size = size};
+
+	if (head->form == QSB__HTTP_AUTHORITY || !line_end || (absolute && !head->host[0]) ||
+	    (proxy_authorization && !is_field_value(proxy_authorization)))
+		return 0;
+	put_request_line(&writing, bytes, head, absolute);
+	put_fields(&writing, (struct qsb__http_text){line_end + 1, head->size - (size_t)(line_end + 1 - bytes)}, head);
+	if (absolute && proxy_authorization) {
+		put_text(&writing, "Proxy-Authorization: ");
+		put_text(&writing, proxy_authorization);
+		put_text(&writing, "\r\n");
+	}
+	put_text(&writing, head->upgrade ? "Connection: upgrade\r\n\r\n" : "Connection: close\r\n\r\n");
+	return writing.full ? 0 : writing.used;
+}
