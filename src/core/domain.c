@@ -335,3 +335,11 @@ bool qsb__domain_matches(const char *pattern, const char *host, unsigned port)
 	suffix = strlen(copy + 1);
 	return length > suffix && strcmp(host + length - suffix, copy + 1) == 0;
 }
+
+unsigned qsb__domain_port(const char *pattern)
+{
+	char copy[QSB__DOMAIN_MAX];
+
+	snprintf(copy, sizeof(copy), "%s", pattern);
+	return take_port(copy);
+}

@@ -18,6 +18,9 @@ enum { QSB__DOMAIN_MAX = 320 }; /* bytes of a canonical pattern, with the NUL */
  * beyond their length, IPv6 in brackets only before a port. `out` holds QSB__DOMAIN_MAX bytes. Errors as above. */
 int qsb__domain_canonical(const char *text, char *out, char *why, size_t why_size);
 
+/* The port that a canonical pattern names, 0 = any. */
+unsigned qsb__domain_port(const char *pattern);
+
 /* Does a rule speak of this host and port? Both in their canonical spelling, the host without a port. "*" means every
  * name and every public address; the machine itself and private networks have to be named. */
 bool qsb__domain_matches(const char *pattern, const char *host, unsigned port);
