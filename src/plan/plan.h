@@ -75,6 +75,10 @@ struct qsb__plan {
 	enum qsb__network_mode network;
 	char **allowed_domains, **denied_domains; /* NULL-terminated, canonical text */
 	uint16_t *publish_ports, *reach_ports;    /* 0-terminated */
+	char *upstream_proxy;                     /* its URL with user and password, NULL = none */
+	char **upstream_bypass;                   /* what is reached without it, NULL-terminated; may be NULL */
+	bool upstream_resolves;                   /* it gets names: only addresses asked for by themselves are judged */
+	uint16_t proxy_port, socks_port;          /* of a filtered network's own proxies, on loopback; 0 = none */
 	char **unix_sockets;                      /* NULL-terminated, resolved */
 
 	uint64_t memory_bytes, cpus_milli, timeout_ms, processes, open_files, output_bytes, tmp_bytes, file_bytes,

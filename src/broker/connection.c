@@ -1,0 +1,350 @@
+/* One client's connection: its sockets, its time limits, its end. What it does in between is in the other files. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <netinet/tcp.h>
+
+#include "broker/internal.h"
+#include "core/cleanup.h"
+
+/* How much of a head is taken at a time. */
+enum { READ_BYTES = 4096, DNS_PORT = 53 };
+
+static void ready(uv_poll_t *handle, int status, int events);
+
+struct qsb__connection *qsb__connection_new(struct qsb__broker_run *run, enum qsb__listener kind, int client)
+{
+	struct qsb__connection *connection = calloc(1, sizeof(*connection));
+	const int on = 1;
+	uv_timeval64_t now;
+
+	if (!connection) {
+		close(client);
+		return NULL;
+	}
+	connection->run = run;
+	connection->kind = kind;
+	connection->client = client;
+	connection->server = -1;
+	qsb__mover_init(&connection->up.mover);
+	qsb__mover_init(&connection->down.mover);
+	connection->client_poll.data = connection->server_poll.data = connection->timer.data = connection;
+	if (uv_poll_init(&run->loop, &connection->client_poll, client) != 0) {
+		close(client);
+		free(connection);
+		return NULL;
+	}
+	uv_timer_init(&run->loop, &connection->timer);
+	connection->handles = 2;
+	setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	uv_gettimeofday(&now);
+	connection->began_ms = (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_usec / 1000U;
+	connection->began_ns = uv_hrtime();
+	connection->next = run->connections;
+	connection->at = &run->connections;
+	if (connection->next)
+		connection->next->at = &connection->next;
+	run->connections = connection;
+	if (++run->connection_count >= QSB__CONNECTIONS_MAX)
+		qsb__entrances_poll(run, false);
+	return connection;
+}
+
+static void let_go(uv_handle_t *handle)
+{
+	struct qsb__connection *connection = handle->data;
+
+	if (--connection->handles > 0)
+		return;
+	if (connection->client >= 0)
+		close(connection->client);
+	if (connection->server >= 0)
+		close(connection->server);
+	free(connection);
+}
+
+void qsb__connection_close(struct qsb__connection *connection)
+{
+	struct qsb__broker_run *run = connection->run;
+
+	if (connection->closing)
+		return;
+	connection->closing = true;
+	qsb__report_connection(connection);
+	qsb__approvals_forget(connection);
+	qsb__dial_cancel(connection);
+	qsb__relay_clear(connection);
+	qsb__connection_free_head(connection);
+	free(QSB_TAKE(connection->verdict));
+	free(QSB_TAKE(connection->first));
+	free(QSB_TAKE(connection->early));
+	*connection->at = connection->next;
+	if (connection->next)
+		connection->next->at = connection->at;
+	if (run->connection_count-- == QSB__CONNECTIONS_MAX && !run->finishing)
+		qsb__entrances_poll(run, true);
+	uv_close((uv_handle_t *)&connection->client_poll, let_go);
+	uv_close((uv_handle_t *)&connection->timer, let_go);
+	if (connection->server >= 0)
+		uv_close((uv_handle_t *)&connection->server_poll, let_go);
+}
+
+void qsb__connection_reset(struct qsb__connection *connection)
+{
+	const struct linger at_once = {.l_onoff = 1};
+
+	setsockopt(connection->client, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	qsb__connection_close(connection);
+}
+
+void qsb__connection_close_all(struct qsb__broker_run *run)
+{
+	while (run->connections)
+		qsb__connection_reset(run->connections);
+}
+
+static void failed(struct qsb__connection *connection)
+{
+	if (!connection->reason && connection->allowed) {
+		connection->failed = true;
+		connection->reason = "the connection was broken off";
+	}
+	qsb__connection_reset(connection);
+}
+
+static void ready(uv_poll_t *handle, int status, int events)
+{
+	struct qsb__connection *connection = handle->data;
+
+	if (connection->closing)
+		return;
+	if (connection->relaying) {
+		/* An error stops the poll, but what came before it can still be taken. */
+		if (status != 0)
+			*(handle == &connection->client_poll ? &connection->client_events
+							     : &connection->server_events) = 0;
+		qsb__relay_run(connection);
+		if (status != 0 && !connection->closing)
+			failed(connection);
+	} else if (status != 0 || !connection->client_ready) {
+		failed(connection);
+	} else {
+		connection->client_ready(connection);
+	}
+}
+
+void qsb__connection_poll(struct qsb__connection *connection, int client_events, int server_events)
+{
+	if (connection->closing)
+		return;
+	if (client_events != connection->client_events) {
+		connection->client_events = client_events;
+		if (client_events)
+			uv_poll_start(&connection->client_poll, client_events, ready);
+		else
+			uv_poll_stop(&connection->client_poll);
+	}
+	if (connection->server >= 0 && server_events != connection->server_events) {
+		connection->server_events = server_events;
+		if (server_events)
+			uv_poll_start(&connection->server_poll, server_events, ready);
+		else
+			uv_poll_stop(&connection->server_poll);
+	}
+}
+
+bool qsb__connection_attach(struct qsb__connection *connection, int server)
+{
+	const int on = 1;
+
+	if (uv_poll_init(&connection->run->loop, &connection->server_poll, server) != 0) {
+		close(server);
+		return false;
+	}
+	setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	connection->server = server;
+	connection->handles++;
+	return true;
+}
+
+void qsb__connection_timer(uv_timer_t *timer)
+{
+	struct qsb__connection *connection = timer->data;
+
+	if (connection->closing)
+		return;
+	if (connection->timed_out)
+		connection->timed_out(connection);
+	else
+		failed(connection);
+}
+
+void qsb__connection_expect(struct qsb__connection *connection, qsb__step step, uint64_t after_ms, qsb__step timed_out)
+{
+	if (connection->closing)
+		return;
+	connection->client_ready = step;
+	connection->timed_out = timed_out;
+	if (after_ms)
+		uv_timer_start(&connection->timer, qsb__connection_timer, after_ms, 0);
+	else
+		uv_timer_stop(&connection->timer);
+	qsb__connection_poll(connection, step ? UV_READABLE : 0, 0);
+}
+
+/* ---- the client's first bytes ---- */
+
+int qsb__connection_read_head(struct qsb__connection *connection, size_t most)
+{
+	struct qsb__broker_run *run = connection->run;
+	ssize_t length;
+
+	if (connection->head_length >= most)
+		return 0;
+	if (connection->head_length == connection->head_room) {
+		size_t room = connection->head_room ? connection->head_room * 2 : READ_BYTES;
+		uint8_t *head;
+
+		if (room > most)
+			room = most;
+		if (run->heads_bytes + room - connection->head_room > QSB__HEADS_BYTES_MAX)
+			return -1;
+		head = realloc(connection->head, room);
+		if (!head)
+			return -1;
+		run->heads_bytes += room - connection->head_room;
+		connection->head = head;
+		connection->head_room = room;
+	}
+	length = recv(connection->client, connection->head + connection->head_length,
+		      connection->head_room - connection->head_length, 0);
+	if (length < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	connection->head_length += (size_t)length;
+	return length > 0 ? 1 : -1;
+}
+
+void qsb__connection_drop_head(struct qsb__connection *connection, size_t bytes)
+{
+	connection->head_length -= bytes;
+	memmove(connection->head, connection->head + bytes, connection->head_length);
+}
+
+void qsb__connection_free_head(struct qsb__connection *connection)
+{
+	connection->run->heads_bytes -= connection->head_room;
+	free(QSB_TAKE(connection->head));
+	connection->head_length = connection->head_room = 0;
+}
+
+bool qsb__connection_keep_early(struct qsb__connection *connection, const void *bytes, size_t length)
+{
+	uint8_t *early = realloc(connection->early, connection->early_length + length);
+
+	if (!early)
+		return false;
+	memcpy(early + connection->early_length, bytes, length);
+	connection->early = early;
+	connection->early_length += length;
+	return true;
+}
+
+/* ---- where it begins ---- */
+
+static bool read_address(const struct sockaddr_storage *name, struct qsb__address *out, unsigned *port)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	memset(out, 0, sizeof(*out));
+	if (name->ss_family == AF_INET) {
+		const struct sockaddr_in *inet = (const struct sockaddr_in *)name;
+
+		out->family = 4;
+		memcpy(out->bytes, &inet->sin_addr, 4);
+		*port = ntohs(inet->sin_port);
+		return true;
+	}
+	if (name->ss_family == AF_INET6) {
+		const struct sockaddr_in6 *inet = (const struct sockaddr_in6 *)name;
+		bool is_mapped = memcmp(&inet->sin6_addr, mapped, sizeof(mapped)) == 0;
+
+		out->family = is_mapped ? 4 : 6;
+		memcpy(out->bytes, inet->sin6_addr.s6_addr + (is_mapped ? 12 : 0), is_mapped ? 4 : 16);
+		*port = ntohs(inet->sin6_port);
+		return true;
+	}
+	return false;
+}
+
+/* The address that the client connected to is the name of the socket it got. */
+static void accept_transparent(struct qsb__entrance *entrance, int fd)
+{
+	struct sockaddr_storage name;
+	socklen_t size = sizeof(name);
+	struct qsb__connection *connection;
+	struct qsb__address address;
+	unsigned port = 0;
+
+	/* The sandbox's own loopback is no way out: a client that found our port there gets what no port gives. */
+	if (getsockname(fd, (struct sockaddr *)&name, &size) != 0 || !read_address(&name, &address, &port) ||
+	    qsb__address_class(&address) == QSB__ADDRESS_LOOPBACK) {
+		close(fd);
+		return;
+	}
+	if (port == DNS_PORT) {
+		qsb__dns_accept(entrance->run, fd);
+		return;
+	}
+	connection = qsb__connection_new(entrance->run, entrance->kind, fd);
+	if (connection)
+		qsb__target_address(connection, &address, port);
+}
+
+void qsb__connection_to_loopback(struct qsb__broker_run *run, enum qsb__broker_way way, unsigned port, int fd)
+{
+	struct qsb__connection *connection = qsb__connection_new(run, QSB__LISTENER_REACH, fd);
+
+	if (!connection)
+		return;
+	connection->way = way;
+	connection->port = port;
+	memcpy(connection->host, "localhost", sizeof("localhost"));
+	connection->judged = connection->allowed = true;
+	qsb__dial_begin(connection);
+}
+
+static void accept_proxied(struct qsb__entrance *entrance, int fd)
+{
+	struct qsb__connection *connection = qsb__connection_new(entrance->run, entrance->kind, fd);
+
+	if (!connection)
+		return;
+	if (entrance->kind == QSB__LISTENER_HTTP_PROXY) {
+		connection->way = QSB__WAY_HTTP;
+		qsb__proxy_http_begin(connection);
+	} else {
+		connection->way = QSB__WAY_SOCKS;
+		qsb__proxy_socks_begin(connection);
+	}
+}
+
+void qsb__connection_accept(struct qsb__entrance *entrance, int fd)
+{
+	switch (entrance->kind) {
+	case QSB__LISTENER_HTTP_PROXY:
+	case QSB__LISTENER_SOCKS:
+		accept_proxied(entrance, fd);
+		break;
+	case QSB__LISTENER_DNS_TCP:
+		qsb__dns_accept(entrance->run, fd);
+		break;
+	case QSB__LISTENER_REACH:
+		qsb__connection_to_loopback(entrance->run, QSB__WAY_REACH, entrance->port, fd);
+		break;
+	default:
+		accept_transparent(entrance, fd);
+		break;
+	}
+}

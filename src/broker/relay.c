@@ -1,0 +1,310 @@
+/*
+ * Bytes both ways. What the server says goes on as it comes. What the client says goes through a gate first: until its
+ * first bytes are known nothing of it reaches the server, and of HTTP one request goes on, rewritten, and no byte more.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "broker/internal.h"
+#include "core/cleanup.h"
+
+enum { ROUNDS = 16, BODY_BYTES = 64 * 1024, HALF_CLOSED_MS = 600000 };
+
+enum need {
+	NEED_READ,  /* from the side the bytes come from */
+	NEED_WRITE, /* to the other */
+	NEED_NONE,  /* it is over, or waits for the other direction */
+	NEED_GO_ON, /* not this function's affair (any more) */
+	NEED_END    /* the connection is closed: touch nothing */
+};
+
+static enum need broken(struct qsb__connection *connection, const char *why)
+{
+	if (!connection->reason) {
+		connection->reason = why;
+		connection->failed = true;
+	}
+	qsb__connection_reset(connection);
+	return NEED_END;
+}
+
+static bool would_block(ssize_t result)
+{
+	return result == -EAGAIN || result == -EINTR;
+}
+
+/* A buffer of ours to a socket. */
+static enum need send_bytes(int to, const void *bytes, size_t length, size_t *sent)
+{
+	while (*sent < length) {
+		ssize_t given = send(to, (const char *)bytes + *sent, length - *sent, MSG_NOSIGNAL);
+
+		if (given < 0)
+			return errno == EAGAIN || errno == EINTR ? NEED_WRITE : NEED_END;
+		*sent += (size_t)given;
+	}
+	return NEED_GO_ON;
+}
+
+static enum need move(struct qsb__connection *connection, struct qsb__flow *flow, int from, int to)
+{
+	struct qsb__movers *movers = connection->run->movers;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		ssize_t moved;
+
+		while (flow->mover.held > 0) {
+			moved = qsb__mover_drain(movers, &flow->mover, to);
+			if (would_block(moved))
+				return NEED_WRITE;
+			if (moved <= 0)
+				return NEED_END;
+			flow->bytes += (size_t)moved;
+		}
+		if (flow->ended)
+			return NEED_NONE;
+		moved = qsb__mover_fill(movers, &flow->mover, from, UINT64_MAX);
+		if (would_block(moved))
+			return NEED_READ;
+		if (moved < 0)
+			return NEED_END;
+		flow->ended = moved == 0;
+	}
+	return flow->mover.held > 0 ? NEED_WRITE : NEED_READ;
+}
+
+/* ---- from the client to the server ---- */
+
+/* What is to be sent first is in `first`; it is the head's own buffer where nothing was rewritten. */
+static enum need send_first(struct qsb__connection *connection)
+{
+	enum need need;
+
+	if (!connection->first)
+		return NEED_GO_ON;
+	need = send_bytes(connection->server, connection->first, connection->first_length, &connection->first_sent);
+	if (need != NEED_GO_ON)
+		return need;
+	connection->up.bytes += connection->first_length;
+	free(QSB_TAKE(connection->first));
+	connection->first_length = connection->first_sent = 0;
+	return NEED_GO_ON;
+}
+
+static bool copy_to_first(struct qsb__connection *connection, size_t length)
+{
+	connection->first = malloc(length);
+	if (!connection->first)
+		return false;
+	memcpy(connection->first, connection->head, length);
+	connection->first_length = length;
+	connection->first_sent = 0;
+	qsb__connection_drop_head(connection, length);
+	return true;
+}
+
+/* The client's own bytes of a request: exactly as many as it said. */
+static enum need take_body(struct qsb__connection *connection)
+{
+	size_t taken;
+	int read = 0;
+
+	if (!connection->body.done && connection->head_length == 0) {
+		read = qsb__connection_read_head(connection, BODY_BYTES);
+		if (read < 0)
+			return broken(connection, "the client ended in the middle of its request");
+	}
+	taken = qsb__http_body_take(&connection->body, (char *)connection->head, connection->head_length);
+	if (connection->body.bad)
+		return broken(connection, "the request's body is not framed as HTTP says");
+	if (taken > 0 && !copy_to_first(connection, taken))
+		return broken(connection, "no memory");
+	if (connection->body.done)
+		connection->gate = QSB__GATE_DONE;
+	return taken > 0 || connection->body.done ? NEED_GO_ON : NEED_READ;
+}
+
+/* Nothing more of the client's goes on; but its end does. */
+static enum need after_request(struct qsb__connection *connection)
+{
+	char ignored[512];
+	ssize_t length = 1;
+
+	if (connection->switching)
+		return NEED_NONE;
+	if (connection->head_length > 0 || (length = recv(connection->client, ignored, sizeof(ignored), 0)) > 0) {
+		connection->head_length = 0;
+		if (!connection->reason)
+			connection->reason = "bytes after the request were not passed on: one request a connection";
+		return NEED_READ;
+	}
+	if (length < 0)
+		return errno == EAGAIN || errno == EINTR ? NEED_READ : NEED_END;
+	connection->up.ended = true;
+	return NEED_NONE;
+}
+
+static enum need look(struct qsb__connection *connection)
+{
+	int read = qsb__connection_read_head(connection, QSB__HTTP_HEAD_MAX), known;
+
+	if (read < 0 && connection->head_length == 0) {
+		/* It never speaks, it only listens. */
+		connection->gate = QSB__GATE_OPEN;
+		return NEED_GO_ON;
+	}
+	if (read < 0) {
+		qsb__refuse_bad(connection, 400, "the client ended before it said whom it means");
+		return NEED_END;
+	}
+	known = qsb__first_bytes_look(connection);
+	return known < 0 ? NEED_END : known == 0 ? NEED_READ : NEED_GO_ON;
+}
+
+static enum need move_up(struct qsb__connection *connection)
+{
+	for (;;) {
+		enum need need = send_first(connection);
+
+		if (need != NEED_GO_ON)
+			return need;
+		if (connection->gate == QSB__GATE_SHUT)
+			need = look(connection);
+		else if (connection->gate == QSB__GATE_HTTP)
+			need = take_body(connection);
+		else if (connection->gate == QSB__GATE_DONE)
+			return after_request(connection);
+		else if (connection->head_length == 0)
+			return move(connection, &connection->up, connection->client, connection->server);
+		else if (!copy_to_first(connection, connection->head_length))
+			return broken(connection, "no memory");
+		if (need != NEED_GO_ON)
+			return need;
+	}
+}
+
+/* ---- from the server to the client ---- */
+
+/* A client that asked for another protocol speaks it only after the server agreed. */
+static enum need await_answer(struct qsb__connection *connection)
+{
+	while (connection->switching) {
+		char bytes[16];
+		ssize_t length = recv(connection->server, bytes, sizeof(bytes), 0);
+		int switches;
+
+		if (length < 0)
+			return errno == EAGAIN || errno == EINTR ? NEED_READ : NEED_END;
+		if (length > 0 && !qsb__connection_keep_early(connection, bytes, (size_t)length))
+			return NEED_END;
+		switches = qsb__http_switches((char *)connection->early, connection->early_length);
+		if (length > 0 && switches < 0)
+			continue;
+		connection->switching = false;
+		if (switches == 1)
+			connection->gate = QSB__GATE_OPEN;
+	}
+	return NEED_GO_ON;
+}
+
+static enum need send_early(struct qsb__connection *connection)
+{
+	enum need need;
+
+	if (!connection->early)
+		return NEED_GO_ON;
+	need = send_bytes(connection->client, connection->early, connection->early_length, &connection->early_sent);
+	if (need != NEED_GO_ON)
+		return need;
+	connection->down.bytes += connection->early_length;
+	free(QSB_TAKE(connection->early));
+	return NEED_GO_ON;
+}
+
+static enum need move_down(struct qsb__connection *connection)
+{
+	enum need need = await_answer(connection);
+
+	if (need == NEED_GO_ON)
+		need = send_early(connection);
+	return need == NEED_GO_ON ? move(connection, &connection->down, connection->server, connection->client) : need;
+}
+
+/* ---- both ---- */
+
+static void no_end_came(struct qsb__connection *connection);
+
+static bool pass_end_on(struct qsb__flow *flow, int to)
+{
+	if (!flow->ended || flow->shut || flow->mover.held > 0)
+		return false;
+	flow->shut = true;
+	shutdown(to, SHUT_WR);
+	return true;
+}
+
+/* A client that said its last word may be gone altogether, which shows only when something is sent to it. A server
+ * that says nothing for so long is not worth keeping it. */
+static void expect_end(struct qsb__connection *connection)
+{
+	connection->client_ready = NULL;
+	connection->timed_out = no_end_came;
+	connection->bytes_then = connection->down.bytes;
+	uv_timer_start(&connection->timer, qsb__connection_timer, HALF_CLOSED_MS, 0);
+}
+
+static void no_end_came(struct qsb__connection *connection)
+{
+	if (connection->down.bytes == connection->bytes_then)
+		broken(connection, "the server was silent after the client had ended");
+	else
+		expect_end(connection);
+}
+
+void qsb__relay_run(struct qsb__connection *connection)
+{
+	bool switching = connection->switching;
+	enum need up = connection->up.shut ? NEED_NONE : move_up(connection);
+	enum need down;
+
+	if (connection->closing)
+		return;
+	/* The server takes no more, but what it said before may still come. */
+	if (up == NEED_END) {
+		connection->up.ended = connection->up.shut = true;
+		qsb__mover_clear(connection->run->movers, &connection->up.mover);
+	}
+	down = connection->down.shut ? NEED_NONE : move_down(connection);
+	if (down == NEED_END) {
+		broken(connection, "the connection was broken off");
+		return;
+	}
+	if (switching && !connection->switching) {
+		qsb__relay_run(connection);
+		return;
+	}
+	if (pass_end_on(&connection->up, connection->server))
+		expect_end(connection);
+	pass_end_on(&connection->down, connection->client);
+	if (connection->up.shut && connection->down.shut) {
+		qsb__connection_close(connection);
+		return;
+	}
+	qsb__connection_poll(connection, (up == NEED_READ ? UV_READABLE : 0) | (down == NEED_WRITE ? UV_WRITABLE : 0),
+			     (down == NEED_READ ? UV_READABLE : 0) | (up == NEED_WRITE ? UV_WRITABLE : 0));
+}
+
+void qsb__relay_begin(struct qsb__connection *connection)
+{
+	connection->relaying = true;
+	uv_timer_stop(&connection->timer);
+	qsb__relay_run(connection);
+}
+
+void qsb__relay_clear(struct qsb__connection *connection)
+{
+	qsb__mover_clear(connection->run->movers, &connection->up.mover);
+	qsb__mover_clear(connection->run->movers, &connection->down.mover);
+}

@@ -1,0 +1,137 @@
+/* A host and a port are known. From here on the rules decide. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/internal.h"
+#include "os/own_address.h"
+
+void qsb__target_judge_address(struct qsb__connection *connection, const struct qsb__address *address,
+			       const struct qsb__host_judgement *name, struct qsb__host_judgement *out)
+{
+	const struct qsb__host_address asked = {
+		.address = *address,
+		.port = connection->port,
+		/* What the kernel does not say counts as its own. */
+		.own = qsb__own_address_is(connection->run->own_fd, address) != 0,
+	};
+
+	qsb__hosts_judge_address(connection->run->hosts, &asked, name, out);
+}
+
+static void set_address(struct qsb__connection *connection, const struct qsb__address *address)
+{
+	connection->host_is_name = false;
+	connection->address = *address;
+	qsb__address_format(address, connection->host);
+}
+
+static bool name_is_allowed(void *data, const char *name)
+{
+	struct qsb__connection *connection = data;
+	struct qsb__host_judgement verdict;
+
+	qsb__hosts_judge_name(connection->run->hosts, name, connection->port, &verdict);
+	return verdict.answer == QSB__HOST_ALLOWED && !verdict.by_star;
+}
+
+/*
+ * A program may have the address from the host's own table of names, which it reads as well as we do: then it is
+ * that name which was meant. The address itself must not be enough, or under no rule.
+ */
+static void take_own_name(struct qsb__connection *connection)
+{
+	struct qsb__host_judgement verdict;
+	char name[QSB__HOST_MAX];
+
+	qsb__target_judge_address(connection, &connection->address, NULL, &verdict);
+	if (verdict.answer == QSB__HOST_UNKNOWN &&
+	    qsb__resolver_own_name(connection->run->resolver, &connection->address, name_is_allowed, connection,
+				   name)) {
+		connection->host_is_name = true;
+		memcpy(connection->host, name, sizeof(connection->host));
+	}
+}
+
+void qsb__target_address(struct qsb__connection *connection, const struct qsb__address *address, unsigned port)
+{
+	const char *name = qsb__names_find(connection->run->names, address, uv_hrtime() / 1000000000U);
+
+	connection->port = port;
+	if (name) {
+		connection->host_is_name = true;
+		snprintf(connection->host, sizeof(connection->host), "%s", name);
+	} else {
+		set_address(connection, address);
+		take_own_name(connection);
+	}
+	/* A web client speaks first and says whom it means: looked at before anybody is called. */
+	if (connection->kind == QSB__LISTENER_TRANSPARENT && (port == 80 || port == 443))
+		qsb__first_bytes_await(connection);
+	else
+		qsb__target_judge(connection);
+}
+
+void qsb__target_host(struct qsb__connection *connection, const char *host, unsigned port)
+{
+	struct qsb__address address;
+
+	connection->port = port;
+	if (qsb__address_parse(host, strlen(host), &address)) {
+		qsb__target_address(connection, &address, port);
+		return;
+	}
+	connection->host_is_name = true;
+	snprintf(connection->host, sizeof(connection->host), "%s", host);
+	qsb__target_judge(connection);
+}
+
+static void judge(struct qsb__connection *connection)
+{
+	struct qsb__broker_run *run = connection->run;
+
+	if (connection->host_is_name)
+		qsb__hosts_judge_name(run->hosts, connection->host, connection->port, connection->verdict);
+	else
+		qsb__target_judge_address(connection, &connection->address, NULL, connection->verdict);
+	if (connection->verdict->answer == QSB__HOST_UNKNOWN &&
+	    qsb__approvals_have(run->approvals, connection->host, connection->port)) {
+		connection->verdict->answer = QSB__HOST_ALLOWED;
+		snprintf(connection->verdict->rule, sizeof(connection->verdict->rule), "allowed for this run");
+	}
+}
+
+void qsb__target_judge(struct qsb__connection *connection)
+{
+	connection->judged = true;
+	if (!connection->verdict)
+		connection->verdict = calloc(1, sizeof(*connection->verdict));
+	if (!connection->verdict) {
+		qsb__connection_reset(connection);
+		return;
+	}
+	judge(connection);
+	if (connection->verdict->answer == QSB__HOST_UNKNOWN && connection->run->options.ask) {
+		qsb__approvals_ask(connection);
+	} else if (connection->verdict->answer != QSB__HOST_ALLOWED) {
+		qsb__refuse_by_rule(connection);
+	} else {
+		connection->allowed = true;
+		qsb__dial_begin(connection);
+	}
+}
+
+void qsb__target_answered(struct qsb__connection *connection, enum qsb__broker_answer answer)
+{
+	struct qsb__host_judgement *verdict = connection->verdict;
+
+	if (answer == QSB__ANSWER_DENY) {
+		qsb__refuse_by_rule(connection);
+		return;
+	}
+	verdict->answer = QSB__HOST_ALLOWED;
+	snprintf(verdict->rule, sizeof(verdict->rule), "%s",
+		 answer == QSB__ANSWER_RUN ? "allowed for this run" : "allowed once");
+	connection->allowed = true;
+	qsb__dial_begin(connection);
+}

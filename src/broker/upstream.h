@@ -1,0 +1,44 @@
+/* A proxy between this machine and the world. Pure, but for the dial that uses it. */
+#ifndef QSB_BROKER_UPSTREAM_H
+#define QSB_BROKER_UPSTREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <qiming/sandbox.h>
+
+#include "broker/parse.h"
+
+enum qsb__upstream_kind { QSB__UPSTREAM_NONE, QSB__UPSTREAM_HTTP, QSB__UPSTREAM_SOCKS5 };
+
+struct qsb__upstream {
+	enum qsb__upstream_kind kind;
+	char host[QSB__HOST_MAX];
+	unsigned port;
+	bool has_login;
+	char user[256], password[256]; /* percent escapes decoded */
+	char authorization[800];       /* "Basic …", "" = none */
+	char *const *bypass;           /* NO_PROXY entries, NULL-terminated; may be NULL */
+	bool resolves;                 /* it gets names, not addresses */
+};
+
+/* "http://[user[:password]@]host[:port]" or "socks5://…". NULL or "" = none. */
+int qsb__upstream_parse(const char *url, struct qsb__upstream *out, struct qsb_error *err);
+
+/* NO_PROXY: "*", "example.com" and ".example.com" (it and below), "*.example.com", addresses, CIDR, each with an
+ * optional ":port". */
+bool qsb__upstream_bypasses(const struct qsb__upstream *upstream, const char *host, unsigned port);
+
+/* The request for a tunnel. Returns its size, 0 = no room. */
+size_t qsb__upstream_connect_write(const struct qsb__upstream *upstream, const char *host, unsigned port, char *out,
+				   size_t size);
+
+/* SOCKS 5 as a client: what to send at `step` (0 greeting, 1 login, 2 request), how to read the answer. */
+size_t qsb__upstream_socks_write(const struct qsb__upstream *upstream, unsigned step, const char *host, unsigned port,
+				 uint8_t *out, size_t size);
+/* DONE: `size` bytes were the answer, `next` is the step to send now, 3 = connected. BAD: `why`. */
+enum qsb__parse qsb__upstream_socks_read(unsigned step, const uint8_t *bytes, size_t length, size_t *size,
+					 unsigned *next, const char **why);
+
+#endif

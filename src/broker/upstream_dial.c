@@ -1,0 +1,132 @@
+/* What is said to a proxy before the client's own bytes may follow. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "broker/internal.h"
+#include "core/cleanup.h"
+
+enum { ANSWER_MS = 60000, ANSWER_MAX = 65536, CONNECTED = 3 };
+
+static void refuse(struct qsb__connection *connection, const char *why)
+{
+	connection->early_length = 0;
+	qsb__refuse_unreachable(connection, why, false);
+}
+
+static void silent(struct qsb__connection *connection)
+{
+	refuse(connection, "the upstream proxy did not answer in time");
+}
+
+/* Reads what is there behind what came before. false = the proxy is gone, and all is done. */
+static bool read_answer(struct qsb__connection *connection)
+{
+	char bytes[4096];
+	ssize_t length = recv(connection->server, bytes, sizeof(bytes), 0);
+
+	if (length < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (length > 0 && connection->early_length < ANSWER_MAX &&
+	    qsb__connection_keep_early(connection, bytes, (size_t)length))
+		return true;
+	refuse(connection, "the upstream proxy ended the connection");
+	return false;
+}
+
+static void drop_answer(struct qsb__connection *connection, size_t size)
+{
+	connection->early_length -= size;
+	memmove(connection->early, connection->early + size, connection->early_length);
+	if (connection->early_length == 0)
+		free(QSB_TAKE(connection->early));
+}
+
+static bool say(struct qsb__connection *connection, const void *bytes, size_t length)
+{
+	if (length > 0 && send(connection->server, bytes, length, MSG_NOSIGNAL) == (ssize_t)length)
+		return true;
+	refuse(connection, "the upstream proxy cannot be asked");
+	return false;
+}
+
+static void await(struct qsb__connection *connection, qsb__step step)
+{
+	qsb__connection_expect(connection, step, ANSWER_MS, silent);
+	qsb__connection_poll(connection, 0, UV_READABLE);
+}
+
+static void read_http(struct qsb__connection *connection)
+{
+	unsigned status = 0;
+	size_t size = 0;
+	enum qsb__parse parsed;
+
+	if (!read_answer(connection))
+		return;
+	parsed = qsb__http_status_parse((char *)connection->early, connection->early_length, &status, &size);
+	if (parsed == QSB__PARSE_BAD)
+		refuse(connection, "the upstream proxy does not speak HTTP");
+	if (parsed != QSB__PARSE_DONE)
+		return;
+	if (status == 407) {
+		refuse(connection, "the upstream proxy wants a user and a password, or others than it got");
+	} else if (status < 200 || status > 299) {
+		refuse(connection,
+		       status == 403 ? "the upstream proxy does not allow it" : "the upstream proxy could not connect");
+	} else {
+		drop_answer(connection, size);
+		qsb__dial_done(connection);
+	}
+}
+
+static bool send_socks(struct qsb__connection *connection)
+{
+	uint8_t bytes[600];
+
+	return say(connection, bytes,
+		   qsb__upstream_socks_write(&connection->run->upstream, connection->upstream_step,
+					     connection->upstream_target, connection->port, bytes, sizeof(bytes)));
+}
+
+static void read_socks(struct qsb__connection *connection)
+{
+	const char *why = NULL;
+	unsigned next = 0;
+	size_t size = 0;
+	enum qsb__parse parsed;
+
+	if (!read_answer(connection))
+		return;
+	parsed = qsb__upstream_socks_read(connection->upstream_step, connection->early, connection->early_length, &size,
+					  &next, &why);
+	if (parsed == QSB__PARSE_BAD)
+		refuse(connection, why);
+	if (parsed != QSB__PARSE_DONE)
+		return;
+	drop_answer(connection, size);
+	connection->upstream_step = next;
+	if (next == CONNECTED)
+		qsb__dial_done(connection);
+	else if (send_socks(connection))
+		await(connection, read_socks);
+}
+
+void qsb__upstream_begin(struct qsb__connection *connection, const char *target)
+{
+	const struct qsb__upstream *upstream = &connection->run->upstream;
+	char request[1600];
+
+	connection->upstream_step = 0;
+	snprintf(connection->upstream_target, sizeof(connection->upstream_target), "%s", target);
+	if (upstream->kind == QSB__UPSTREAM_SOCKS5) {
+		if (send_socks(connection))
+			await(connection, read_socks);
+		return;
+	}
+	if (say(connection, request,
+		qsb__upstream_connect_write(upstream, target, connection->port, request, sizeof(request))))
+		await(connection, read_http);
+}

@@ -1,0 +1,15 @@
+/* Shutting a process of our own in, before it reads what strangers send. */
+#ifndef QSB_OS_CONFINE_H
+#define QSB_OS_CONFINE_H
+
+#include <qiming/sandbox.h>
+
+/*
+ * From here on this process can only serve sockets: no program, no file but those of `readable` (NULL-terminated paths;
+ * what is not there is left out), no new listening socket, no signal to others, no capability, no way back. Where the
+ * kernel cannot hold it to single files (no Landlock), it opens none at all.
+ *   QSB_E_OS  the kernel refused: the caller must not go on
+ */
+int qsb__confine_server(const char *const *readable, struct qsb_error *err);
+
+#endif
