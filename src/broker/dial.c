@@ -286,7 +286,7 @@ static void dial_proxy(struct qsb__dial *dial, const char *target)
 		dial_all(dial);
 		return;
 	}
-	qsb__resolve(run->resolver, upstream->host, proxy_found, dial, &dial->lookup);
+	qsb__resolver_ask(run->resolver, upstream->host, proxy_found, dial, &dial->lookup);
 }
 
 static bool uses_proxy(const struct qsb__connection *connection)
@@ -348,7 +348,7 @@ static void dial_host(struct qsb__dial *dial)
 	if (proxy && (!connection->host_is_name || connection->run->upstream.resolves || connection->absolute)) {
 		dial_proxy(dial, connection->host);
 	} else if (connection->host_is_name) {
-		qsb__resolve(connection->run->resolver, connection->host, host_found, dial, &dial->lookup);
+		qsb__resolver_ask(connection->run->resolver, connection->host, host_found, dial, &dial->lookup);
 	} else {
 		dial->candidates[0] = connection->address;
 		dial->count = 1;

@@ -92,14 +92,14 @@ static void answer_address(struct asked *asked, const struct qsb__address *addre
 
 static void answer_stand_in(struct asked *asked)
 {
-	unsigned number = qsb__names_number(asked->run->names, asked->query.name, uv_hrtime() / 1000000000U);
+	unsigned number = qsb__stand_ins_number(asked->run->stand_ins, asked->query.name, uv_hrtime() / 1000000000U);
 	struct qsb__address address;
 
 	if (number == 0) {
 		answer_code(asked, QSB__DNS_SERVER_FAILURE, "too many names at one time");
 		return;
 	}
-	qsb__names_address(number, asked->query.type == QSB__DNS_A ? 4 : 6, &address);
+	qsb__stand_ins_address(number, asked->query.type == QSB__DNS_A ? 4 : 6, &address);
 	answer_address(asked, &address);
 }
 
@@ -123,7 +123,7 @@ static void answer_pointer(struct asked *asked)
 	struct qsb__address address = {0};
 
 	if (qsb__dns_reverse_name(asked->query.name, &address.family, address.bytes))
-		result.pointer = qsb__names_find(asked->run->names, &address, uv_hrtime() / 1000000000U);
+		result.pointer = qsb__stand_ins_find(asked->run->stand_ins, &address, uv_hrtime() / 1000000000U);
 	if (result.pointer)
 		result.code = QSB__DNS_OK;
 	answer(asked, &result);
@@ -167,7 +167,7 @@ static void answer_name(struct asked *asked)
 		/* Nobody was asked yet, or the proxy knows the names, not we. */
 		answer_stand_in(asked);
 	} else {
-		qsb__resolve(run->resolver, asked->query.name, found, asked, &asked->lookup);
+		qsb__resolver_ask(run->resolver, asked->query.name, found, asked, &asked->lookup);
 	}
 }
 

@@ -38,9 +38,12 @@ static void take_name(struct qsb__connection *connection, const char *name)
 	struct qsb__host_judgement verdict;
 	struct qsb__address address;
 
-	if (connection->host_is_name || connection->judged || !name[0] ||
-	    qsb__address_parse(name, strlen(name), &address))
+	if (connection->host_is_name || connection->judged || qsb__address_parse(name, strlen(name), &address))
 		return;
+	if (!name[0]) {
+		qsb__target_take_own_name(connection);
+		return;
+	}
 	qsb__target_judge_address(connection, &connection->address, NULL, &verdict);
 	if (verdict.answer != QSB__HOST_UNKNOWN)
 		return;
@@ -141,6 +144,7 @@ int qsb__first_bytes_look(struct qsb__connection *connection)
 	/* Lenient servers take as HTTP what we do not. */
 	if (connection->port == HTTP_PORT)
 		return refuse(connection, 400, "this is no HTTP request, and port 80 takes nothing else");
+	take_name(connection, "");
 	connection->gate = QSB__GATE_OPEN;
 	return 1;
 }

@@ -9,7 +9,7 @@
 #include "broker/broker.h"
 #include "broker/host_name.h"
 #include "broker/http_head.h"
-#include "broker/names.h"
+#include "broker/stand_ins.h"
 #include "broker/socks.h"
 #include "broker/upstream.h"
 #include "os/mover.h"
@@ -52,7 +52,7 @@ struct qsb__broker_run {
 	int launch_fd, events_fd, own_fd; /* own_fd: asks the kernel which addresses are this machine's */
 	struct qsb__entrance *entrances[QSB__HANDOVER_MAX * 2];
 	size_t entrance_count;
-	struct qsb__names *names;
+	struct qsb__stand_ins *stand_ins;
 	struct qsb__resolver *resolver;
 	struct qsb__reporter *reporter;
 	struct qsb__publisher *publisher; /* NULL = no port is published */
@@ -155,6 +155,8 @@ bool qsb__connection_attach(struct qsb__connection *connection, int server);
 void qsb__target_address(struct qsb__connection *connection, const struct qsb__address *address, unsigned port);
 void qsb__target_host(struct qsb__connection *connection, const char *host, unsigned port);
 void qsb__target_judge(struct qsb__connection *connection);
+/* The host is an address under no rule: a name that this machine's own table gives it takes its place. */
+void qsb__target_take_own_name(struct qsb__connection *connection);
 /* An address under the rules of this run; `name` as in qsb__hosts_judge_address. */
 void qsb__target_judge_address(struct qsb__connection *connection, const struct qsb__address *address,
 			       const struct qsb__host_judgement *name, struct qsb__host_judgement *out);
@@ -220,8 +222,8 @@ typedef void (*qsb__found_fn)(void *data, const struct qsb__found *found);
 struct qsb__resolver *qsb__resolver_new(struct qsb__broker_run *run, struct qsb_error *err);
 void qsb__resolver_free(struct qsb__resolver *resolver);
 /* Calls `found` later or at once. `*lookup` is set before, and can be cancelled until then; it is not touched after. */
-void qsb__resolve(struct qsb__resolver *resolver, const char *name, qsb__found_fn found, void *data,
-		  struct qsb__lookup **lookup);
+void qsb__resolver_ask(struct qsb__resolver *resolver, const char *name, qsb__found_fn found, void *data,
+		       struct qsb__lookup **lookup);
 void qsb__lookup_cancel(struct qsb__lookup *lookup);
 /* A name that the host's own table (/etc/hosts) gives this address. false = none. */
 bool qsb__resolver_own_name(struct qsb__resolver *resolver, const struct qsb__address *address,

@@ -124,14 +124,14 @@ static int make_parts(struct qsb__broker_run *run, struct qsb_error *err)
 	if (uv_loop_init(&run->loop) != 0)
 		return qsb__fail_memory(err, "broker");
 	run->hosts = qsb__hosts_new(run->plan);
-	run->names = qsb__names_new();
+	run->stand_ins = qsb__stand_ins_new();
 	run->movers = qsb__movers_new();
 	run->approvals = qsb__approvals_new(run);
 	run->reporter = qsb__reporter_new(run);
 	run->resolver = qsb__resolver_new(run, err);
 	if (!run->resolver)
 		return QSB_E_OS;
-	if (!run->hosts || !run->names || !run->movers || !run->approvals || !run->reporter)
+	if (!run->hosts || !run->stand_ins || !run->movers || !run->approvals || !run->reporter)
 		return qsb__fail_memory(err, "broker");
 	return qsb__handover_begin(run, err);
 }

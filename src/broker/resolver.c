@@ -226,8 +226,8 @@ static void looked_up(void *data, int status, int timeouts, struct ares_addrinfo
 	finish(lookup, &found);
 }
 
-void qsb__resolve(struct qsb__resolver *resolver, const char *name, qsb__found_fn found, void *data,
-		  struct qsb__lookup **lookup)
+void qsb__resolver_ask(struct qsb__resolver *resolver, const char *name, qsb__found_fn found, void *data,
+		       struct qsb__lookup **lookup)
 {
 	const struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_flags = ARES_AI_NOSORT};
 	const struct cached *cached = *cache_slot(resolver, name);

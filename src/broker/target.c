@@ -39,7 +39,7 @@ static bool name_is_allowed(void *data, const char *name)
  * A program may have the address from the host's own table of names, which it reads as well as we do: then it is
  * that name which was meant. The address itself must not be enough, or under no rule.
  */
-static void take_own_name(struct qsb__connection *connection)
+void qsb__target_take_own_name(struct qsb__connection *connection)
 {
 	struct qsb__host_judgement verdict;
 	char name[QSB__HOST_MAX];
@@ -55,7 +55,7 @@ static void take_own_name(struct qsb__connection *connection)
 
 void qsb__target_address(struct qsb__connection *connection, const struct qsb__address *address, unsigned port)
 {
-	const char *name = qsb__names_find(connection->run->names, address, uv_hrtime() / 1000000000U);
+	const char *name = qsb__stand_ins_find(connection->run->stand_ins, address, uv_hrtime() / 1000000000U);
 
 	connection->port = port;
 	if (name) {
@@ -63,13 +63,15 @@ void qsb__target_address(struct qsb__connection *connection, const struct qsb__a
 		snprintf(connection->host, sizeof(connection->host), "%s", name);
 	} else {
 		set_address(connection, address);
-		take_own_name(connection);
 	}
 	/* A web client speaks first and says whom it means: looked at before anybody is called. */
-	if (connection->kind == QSB__LISTENER_TRANSPARENT && (port == 80 || port == 443))
+	if (connection->kind == QSB__LISTENER_TRANSPARENT && (port == 80 || port == 443)) {
 		qsb__first_bytes_await(connection);
-	else
-		qsb__target_judge(connection);
+		return;
+	}
+	if (!name)
+		qsb__target_take_own_name(connection);
+	qsb__target_judge(connection);
 }
 
 void qsb__target_host(struct qsb__connection *connection, const char *host, unsigned port)
