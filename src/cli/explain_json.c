@@ -7,6 +7,7 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/proxy_url.h"
 
 static json_t *texts_json(char *const *texts)
 {
@@ -66,14 +67,26 @@ static json_t *gaps_json(const struct qsb__plan *plan)
 	return list;
 }
 
+static json_t *upstream_json(const struct qsb__plan *plan)
+{
+	char hidden[QSB__PROXY_URL_MAX + 8];
+
+	if (!plan->upstream_proxy)
+		return json_null();
+	qsb__proxy_url_hide(plan->upstream_proxy, hidden, sizeof(hidden));
+	return qsb__json_text(hidden);
+}
+
 static json_t *network_json(const struct qsb__plan *plan)
 {
 	static const char *const modes[] = {"off", "filtered", "host"};
 
-	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "mode", modes[plan->network], "allowedDomains",
-			 texts_json(plan->allowed_domains), "deniedDomains", texts_json(plan->denied_domains),
-			 "publishPorts", ports_json(plan->publish_ports), "reachPorts", ports_json(plan->reach_ports),
-			 "unixSockets", texts_json(plan->unix_sockets));
+	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "mode", modes[plan->network],
+			 "allowedDomains", texts_json(plan->allowed_domains), "deniedDomains",
+			 texts_json(plan->denied_domains), "publishPorts", ports_json(plan->publish_ports),
+			 "reachPorts", ports_json(plan->reach_ports), "unixSockets", texts_json(plan->unix_sockets),
+			 "upstreamProxy", upstream_json(plan), "upstreamBypass", texts_json(plan->upstream_bypass),
+			 "upstreamResolve", plan->upstream_resolves ? "proxy" : "local");
 }
 
 /* In the units of the policy: bytes, processors, seconds; null = no limit. */

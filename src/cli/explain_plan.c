@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/policy_load.h"
+#include "core/proxy_url.h"
 
 enum { COLUMN = 44, MOST_SHOWN = 40, TEXT_WIDTH = 96 };
 
@@ -136,6 +137,19 @@ static void print_texts(FILE *to, const char *label, char *const *texts)
 	}
 }
 
+static void print_upstream(FILE *to, const struct qsb__plan *plan)
+{
+	char hidden[QSB__PROXY_URL_MAX + 8];
+
+	if (!plan->upstream_proxy)
+		return;
+	qsb__proxy_url_hide(plan->upstream_proxy, hidden, sizeof(hidden));
+	fputs("  leaves through the proxy ", to);
+	qsb__print_text(to, hidden);
+	fprintf(to, ", which is given %s\n", plan->upstream_resolves ? "names" : "addresses");
+	print_texts(to, "but not to", plan->upstream_bypass);
+}
+
 static void print_network(FILE *to, const struct qsb__loaded *loaded)
 {
 	static const char *const sentences[] = {
@@ -157,6 +171,7 @@ static void print_network(FILE *to, const struct qsb__loaded *loaded)
 	for (const uint16_t *port = plan->reach_ports; port && *port; port++)
 		fprintf(to, "  port %u of the host's loopback can be reached\n", *port);
 	print_texts(to, "socket ", plan->unix_sockets);
+	print_upstream(to, plan);
 }
 
 static int print_limits(FILE *to, const struct qsb_policy *policy)

@@ -5,6 +5,7 @@
 #include "cli/load.h"
 #include "cli/message.h"
 #include "core/cleanup.h"
+#include "core/domain.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/policy_load.h"
@@ -117,16 +118,34 @@ static int show(const struct qsb__invocation *invocation, struct qsb_error *err)
 	QSB_CLEANUP(qsb__loaded_clear) struct qsb__loaded loaded = {.policy = NULL};
 	int code = qsb__load_policy(&loaded, invocation, err);
 
+	if (!code && qsb__policy_hide_passwords(loaded.policy))
+		code = qsb__fail_memory(err, "policy");
 	return code ? code : print_policy(invocation, loaded.policy, err);
 }
 
 /* A named file is judged for itself, as a policy: neither the layers of this machine nor its bound count. */
-static int check_file(const char *path, struct qsb_error *err)
+static int check_file(struct qsb_policy **policy, const char *path, struct qsb_error *err)
 {
 	struct qsb__policy_sources sources = {.policy_file = path, .policy_fd = -1, .managed_file = ""};
-	QSB__CLEANUP_POLICY struct qsb_policy *policy = NULL;
 
-	return qsb__policy_load(&policy, &sources, err);
+	return qsb__policy_load(policy, &sources, err);
+}
+
+/* What is allowed and hardly meant. */
+static void print_warnings(FILE *to, const struct qsb_policy *policy)
+{
+	const struct qsb__row *row = qsb__row_by_pointer("/network/allowedDomains");
+	const struct qsb__list *list = qsb__row_list(policy, row);
+
+	for (size_t i = 0; i < list->count; i++) {
+		char canonical[QSB__DOMAIN_MAX], why[300], origin[128];
+
+		if (qsb__domain_canonical(list->items[i].text, canonical, why, sizeof(why)) ||
+		    !qsb__domain_is_ending(canonical))
+			continue;
+		qsb__item_origin(row, &list->items[i], origin, sizeof(origin));
+		fprintf(to, "warning: %s: " QSB__DOMAIN_ENDING_NOTE "\n", origin, canonical);
+	}
 }
 
 static int print_verdict(const struct qsb__invocation *invocation, const char *file, const struct qsb_error *fault,
@@ -147,7 +166,7 @@ static int check(const struct qsb__invocation *invocation, struct qsb_error *err
 	QSB_CLEANUP(qsb__loaded_clear) struct qsb__loaded loaded = {.policy = NULL};
 	const char *file = invocation->operand_count > 1 ? invocation->operands[1] : NULL;
 	struct qsb_error fault = {.code = 0};
-	int code = file ? check_file(file, &fault) : qsb__load_policy(&loaded, invocation, &fault);
+	int code = file ? check_file(&loaded.policy, file, &fault) : qsb__load_policy(&loaded, invocation, &fault);
 
 	if (qsb__invocation_value(invocation, QSB__OPT_JSON)) {
 		int printed = print_verdict(invocation, file, &fault, err);
@@ -161,8 +180,8 @@ static int check(const struct qsb__invocation *invocation, struct qsb_error *err
 	fputs("good: ", invocation->out);
 	qsb__print_text(invocation->out, file ? file : "every policy file that counts here");
 	fputc('\n', invocation->out);
-	if (loaded.policy)
-		print_notes(invocation->out, loaded.policy);
+	print_warnings(invocation->out, loaded.policy);
+	print_notes(invocation->out, loaded.policy);
 	return 0;
 }
 

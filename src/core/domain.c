@@ -293,3 +293,8 @@ size_t qsb__domain_split(const char *canonical, unsigned *port)
 	*port = (unsigned)strtoul(colon + 1, NULL, 10);
 	return (size_t)(colon - canonical);
 }
+
+bool qsb__domain_is_ending(const char *canonical)
+{
+	return strncmp(canonical, "*.", 2) == 0 && !strchr(canonical + 2, '.');
+}

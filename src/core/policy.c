@@ -37,6 +37,32 @@ const struct qsb__list *qsb__row_list(const struct qsb_policy *policy, const str
 				     : NULL;
 }
 
+char **qsb__row_text_at(struct qsb_policy *policy, const struct qsb__row *row)
+{
+	return row->type == QSB__ROW_TEXT ? (char **)(void *)((char *)policy + row->offset) : NULL;
+}
+
+const char *qsb__row_text(const struct qsb_policy *policy, const struct qsb__row *row)
+{
+	const char *text = NULL;
+
+	if (row->type == QSB__ROW_TEXT)
+		memcpy(&text, (const char *)policy + row->offset, sizeof(text));
+	return text ? text : "none";
+}
+
+int qsb__row_set_text(struct qsb_policy *policy, const struct qsb__row *row, const char *text)
+{
+	char **at = qsb__row_text_at(policy, row);
+	char *copy = strcmp(text, "none") == 0 ? NULL : strdup(text);
+
+	if (!copy && strcmp(text, "none") != 0)
+		return QSB_E_MEMORY;
+	free(*at);
+	*at = copy;
+	return 0;
+}
+
 uint64_t qsb__row_get(const struct qsb_policy *policy, const struct qsb__row *row)
 {
 	const char *at = (const char *)policy + row->offset;
@@ -121,6 +147,8 @@ static void clear_values(struct qsb_policy *policy)
 
 		if (list)
 			qsb__list_clear(list);
+		else if (qsb__row_text_at(policy, &qsb__rows[i]))
+			free(*qsb__row_text_at(policy, &qsb__rows[i]));
 	}
 	qsb__list_clear(&policy->notes);
 	for (size_t i = 0; i < QSB__LAYER_COUNT; i++)

@@ -45,6 +45,7 @@ enum qsb__preset {
 };
 enum qsb__network_mode { QSB__NETWORK_OFF, QSB__NETWORK_FILTERED, QSB__NETWORK_HOST };
 enum qsb__tmp_mode { QSB__TMP_PRIVATE, QSB__TMP_HOST };
+enum qsb__resolve_mode { QSB__RESOLVE_LOCAL, QSB__RESOLVE_PROXY };
 enum qsb__inherit_mode { QSB__INHERIT_NONE, QSB__INHERIT_SAFE, QSB__INHERIT_ALL };
 enum qsb__output_action { QSB__OUTPUT_TRUNCATE, QSB__OUTPUT_KILL };
 
@@ -66,6 +67,8 @@ struct qsb_policy {
 		struct qsb__list allowed_domains, denied_domains;
 		struct qsb__list publish_ports, reach_ports;
 		struct qsb__list unix_sockets;
+		char *upstream_proxy; /* a URL, "environment"; NULL = "none" */
+		enum qsb__resolve_mode upstream_resolve;
 	} network;
 	struct {
 		uint64_t memory_bytes;
@@ -103,7 +106,8 @@ enum qsb__row_type {
 	QSB__ROW_PATHS,   /* list of paths or globs */
 	QSB__ROW_STRINGS, /* list of strings, checked by `check` */
 	QSB__ROW_MAP,     /* object of strings; a list of "NAME=VALUE" in memory */
-	QSB__ROW_PORTS    /* list of port numbers; decimal text in memory */
+	QSB__ROW_PORTS,   /* list of port numbers; decimal text in memory */
+	QSB__ROW_TEXT     /* one string, checked by `check`; NULL in memory is "none" */
 };
 
 /* How a weaker-bound layer (project, managed) may change the value. */
@@ -123,10 +127,11 @@ struct qsb__row {
 	uint64_t min, max;        /* of a number, in the unit in memory; for lists, the most entries in max */
 	bool none_allowed;        /* a limit that "none" switches off */
 	const char *const *names; /* ENUM and closed STRINGS */
-	int (*check)(const char *text, char *why, size_t why_size); /* STRINGS, PATHS, MAP; 0 = good, else `why` */
-	const char *option;                                         /* "--write", NULL = none */
-	const char *metavar;                                        /* "PATH" */
-	const char *summary;                                        /* one line for --help, the schema and the manual */
+	int (*check)(const char *text, char *why,
+		     size_t why_size); /* STRINGS, PATHS, MAP, TEXT; 0 = good, else `why` */
+	const char *option;            /* "--write", NULL = none */
+	const char *metavar;           /* "PATH" */
+	const char *summary;           /* one line for --help, the schema and the manual */
 };
 
 extern const struct qsb__row qsb__rows[];
@@ -144,6 +149,9 @@ int qsb__preset_by_name(const char *name);
 uint64_t qsb__row_get(const struct qsb_policy *policy, const struct qsb__row *row);
 /* A list, borrowed; NULL for a scalar. */
 const struct qsb__list *qsb__row_list(const struct qsb_policy *policy, const struct qsb__row *row);
+
+/* A TEXT row's value, borrowed; "none" where there is none. */
+const char *qsb__row_text(const struct qsb_policy *policy, const struct qsb__row *row);
 
 /* Adds an entry to a list. The text is copied. 0 or QSB_E_MEMORY. */
 int qsb__list_add(struct qsb__list *list, const char *text, enum qsb__layer layer, unsigned index);

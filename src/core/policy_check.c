@@ -7,6 +7,8 @@
 
 #include "core/glob.h"
 #include "core/path.h"
+#include "core/policy_load.h"
+#include "core/policy_patch.h"
 
 static int refuse(char *why, size_t why_size, const char *reason)
 {
@@ -54,6 +56,40 @@ int qsb__check_socket_path(const char *text, char *why, size_t why_size)
 	if (qsb__glob_is_pattern(text))
 		return refuse(why, why_size, "must be the path of one socket, without *, ? and [");
 	return check_plain_path(text, why, why_size);
+}
+
+static const struct qsb__item *find_entry(const struct qsb__list *list, const char *text)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->items[i].text, text) == 0)
+			return &list->items[i];
+	return NULL;
+}
+
+int qsb__policy_check_ports(const struct qsb_policy *policy, struct qsb_error *err)
+{
+	const struct qsb__row *reach = qsb__row_by_pointer("/network/reachPorts");
+	const struct qsb__row *publish = qsb__row_by_pointer("/network/publishPorts");
+	const struct qsb__list *list = qsb__row_list(policy, reach);
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct qsb__item *item = &list->items[i];
+		const struct qsb__item *other = find_entry(qsb__row_list(policy, publish), item->text);
+		bool option = item->layer == QSB__LAYER_OPTION;
+		struct qsb__place place = {.pointer = option ? reach->option : reach->pointer,
+					   .source = policy->source[item->layer]};
+		size_t index = item->index;
+		char origin[128];
+
+		if (!other)
+			continue;
+		place.index = option ? NULL : &index;
+		qsb__item_origin(publish, other, origin, sizeof(origin));
+		return qsb__place_fail(err, QSB_E_INVALID, &place,
+				       "port %s is also in %s: it can lead out of the sandbox or into it, not both",
+				       item->text, origin);
+	}
+	return 0;
 }
 
 int qsb__check_variable_pattern(const char *text, char *why, size_t why_size)

@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/policy_load.h"
 #include "core/policy_patch.h"
+#include "core/proxy_url.h"
 #include "core/utf8.h"
 
 static json_t *number_json(const struct qsb__row *row, uint64_t value)
@@ -69,6 +70,8 @@ static json_t *row_json(const struct qsb_policy *policy, const struct qsb__row *
 		return json_string(row->names[value]);
 	case QSB__ROW_MAP:
 		return map_json(qsb__row_list(policy, row));
+	case QSB__ROW_TEXT:
+		return qsb__json_text(qsb__row_text(policy, row));
 	case QSB__ROW_PATHS:
 	case QSB__ROW_STRINGS:
 	case QSB__ROW_PORTS:
@@ -185,6 +188,28 @@ static char *list_text(const struct qsb__list *list)
 	return fclose(to) ? NULL : text;
 }
 
+static char *hidden_text(const char *text)
+{
+	char hidden[QSB__PROXY_URL_MAX + 8];
+
+	qsb__proxy_url_hide(text, hidden, sizeof(hidden));
+	return strdup(hidden);
+}
+
+int qsb__policy_hide_passwords(struct qsb_policy *policy)
+{
+	for (size_t i = 0; i < qsb__row_count; i++) {
+		QSB_CLEANUP_FREE char *text = NULL;
+
+		if (qsb__rows[i].type != QSB__ROW_TEXT)
+			continue;
+		text = hidden_text(qsb__row_text(policy, &qsb__rows[i]));
+		if (!text || qsb__row_set_text(policy, &qsb__rows[i], text))
+			return QSB_E_MEMORY;
+	}
+	return 0;
+}
+
 char *qsb__policy_value_text(const struct qsb_policy *policy, const struct qsb__row *row)
 {
 	const struct qsb__list *list = qsb__row_list(policy, row);
@@ -193,6 +218,8 @@ char *qsb__policy_value_text(const struct qsb_policy *policy, const struct qsb__
 
 	if (list)
 		return list_text(list);
+	if (row->type == QSB__ROW_TEXT)
+		return hidden_text(qsb__row_text(policy, row));
 	if (row->type == QSB__ROW_BOOL)
 		return strdup(value ? "true" : "false");
 	if (row->type == QSB__ROW_ENUM)

@@ -247,6 +247,8 @@ static int apply_layers(struct qsb_policy **out, struct layers *layers, struct q
 		code = apply_options(policy, layers->sources, err);
 	if (!code)
 		code = apply_layer(policy, layers, QSB__LAYER_MANAGED, err);
+	if (!code)
+		code = qsb__policy_check_ports(policy, err);
 	if (code)
 		qsb__policy_free(policy);
 	else

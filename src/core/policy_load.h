@@ -63,8 +63,14 @@ bool qsb__policy_user_file(const struct qsb__policy_sources *sources, char *out,
  * frees it; NULL = no memory. */
 char *qsb__policy_to_json(const struct qsb_policy *policy, bool with_origins);
 
-/* One row's effective value as a person would write it: "2g", "off", "none"; lists are joined by ", ". The caller frees
- * it; NULL = no memory. */
+/* Puts "***" in the place of every password, for a policy that is only to be shown. 0 or QSB_E_MEMORY. */
+int qsb__policy_hide_passwords(struct qsb_policy *policy);
+
+/* Ports that cannot both be: 0, or QSB_E_INVALID with the place of the second one. */
+int qsb__policy_check_ports(const struct qsb_policy *policy, struct qsb_error *err);
+
+/* One row's effective value as a person would write it: "2g", "off", "none"; lists are joined by ", ", a password is
+ * not shown. The caller frees it; NULL = no memory. */
 char *qsb__policy_value_text(const struct qsb_policy *policy, const struct qsb__row *row);
 
 /* JSON Schema, draft 2020-12. The caller frees it; NULL = no memory. */

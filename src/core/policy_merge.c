@@ -91,6 +91,8 @@ static int merge_row(struct qsb_policy *policy, const struct qsb__row *row, stru
 		return qsb__note(policy, patch->layer, "%s: %s: only the user's own policy can trust folders; ignored",
 				 patch->source, row->pointer);
 	policy->origin[qsb__row_index(row)] = patch->layer;
+	if (row->type == QSB__ROW_TEXT)
+		return qsb__row_set_text(policy, row, qsb__row_text(&patch->values, row));
 	if (list)
 		return merge_list(row, list, qsb__row_list_at(&patch->values, row));
 	qsb__row_set(policy, row, qsb__row_get(&patch->values, row));
@@ -132,7 +134,11 @@ int qsb__policy_set_text(struct qsb_policy *policy, const struct qsb__row *optio
 	uint64_t value;
 	int code;
 
-	if (qsb__row_is_list(row)) {
+	if (row->type == QSB__ROW_TEXT) {
+		code = qsb__entry_check(row, text, &place, err);
+		if (!code && qsb__row_set_text(policy, row, text))
+			code = qsb__fail_memory(err, place.pointer);
+	} else if (qsb__row_is_list(row)) {
 		code = qsb__entry_check(row, text, &place, err);
 		if (!code && add_text(policy, row, text, layer))
 			code = qsb__fail_memory(err, place.pointer);

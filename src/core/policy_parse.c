@@ -84,11 +84,26 @@ static int parse_text(struct cursor *cursor, const struct qsb__row *row, const j
 	return qsb__value_parse(row, text, &place, out, cursor->err);
 }
 
+static int parse_single(struct cursor *cursor, const struct qsb__row *row, const json_t *value)
+{
+	struct qsb__place place = place_of(cursor);
+	int code;
+
+	if (!json_is_string(value))
+		return refuse(cursor, row, QSB_E_INVALID, value);
+	code = qsb__entry_check(row, json_string_value(value), &place, cursor->err);
+	if (!code && qsb__row_set_text(&cursor->patch->values, row, json_string_value(value)))
+		code = qsb__fail_memory(cursor->err, place.pointer);
+	return code;
+}
+
 static int parse_scalar(struct cursor *cursor, const struct qsb__row *row, const json_t *value)
 {
 	uint64_t number = json_is_true(value);
 	int code;
 
+	if (row->type == QSB__ROW_TEXT)
+		return parse_single(cursor, row, value);
 	if (row->type == QSB__ROW_BOOL)
 		code = json_is_boolean(value) ? 0 : refuse(cursor, row, QSB_E_INVALID, value);
 	else if (json_is_string(value))

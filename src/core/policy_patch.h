@@ -54,6 +54,8 @@ int qsb__list_reserve(struct qsb__list *list, size_t count);
 /* Storage of a row in a policy. */
 void qsb__row_set(struct qsb_policy *policy, const struct qsb__row *row, uint64_t value);
 struct qsb__list *qsb__row_list_at(struct qsb_policy *policy, const struct qsb__row *row);
+char **qsb__row_text_at(struct qsb_policy *policy, const struct qsb__row *row);                 /* NULL = no TEXT row */
+int qsb__row_set_text(struct qsb_policy *policy, const struct qsb__row *row, const char *text); /* is copied */
 bool qsb__row_is_list(const struct qsb__row *row);
 bool qsb__row_is_number(const struct qsb__row *row); /* SIZE, SECONDS, COUNT or CPUS */
 size_t qsb__row_index(const struct qsb__row *row);

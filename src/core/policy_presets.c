@@ -12,6 +12,7 @@ static void set_workspace(struct qsb_policy *policy)
 	policy->filesystem.protect_names = true;
 	policy->filesystem.tmp = QSB__TMP_PRIVATE;
 	policy->network.mode = QSB__NETWORK_OFF;
+	policy->network.upstream_resolve = QSB__RESOLVE_PROXY;
 	policy->limits.memory_bytes = 2 * GIB;
 	policy->limits.cpus_milli = 2000;
 	policy->limits.timeout_ms = 300ULL * 1000;

@@ -69,6 +69,8 @@ static json_t *row_schema(const struct qsb__row *row)
 		return json_pack("{s:s, s:{s:s}, s:{s:s}, s:I}", "type", "object", "additionalProperties", "type",
 				 "string", "propertyNames", "pattern", "^[^=]+$", "maxProperties",
 				 (json_int_t)row->max);
+	case QSB__ROW_TEXT:
+		return json_pack("{s:s, s:i}", "type", "string", "minLength", 1);
 	case QSB__ROW_PATHS:
 	case QSB__ROW_STRINGS:
 	case QSB__ROW_PORTS:

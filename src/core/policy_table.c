@@ -8,6 +8,7 @@
 
 #include "core/domain.h"
 #include "core/policy_check.h"
+#include "core/proxy_url.h"
 
 #define KIB    (1ULL << 10)
 #define MIB    (1ULL << 20)
@@ -22,6 +23,7 @@ static const char *const preset_names[] = {"read-only",   "workspace",   "worksp
 static const char *const tmp_names[] = {"private", "host", NULL};
 static const char *const device_names[] = {"gpu", "kvm", "fuse", NULL};
 static const char *const network_names[] = {"off", "filtered", "host", NULL};
+static const char *const resolve_names[] = {"local", "proxy", NULL};
 static const char *const inherit_names[] = {"none", "safe", "all", NULL};
 static const char *const action_names[] = {"truncate", "kill", NULL};
 
@@ -156,6 +158,25 @@ const struct qsb__row qsb__rows[] = {
 	 .option = "--unix-socket",
 	 .metavar = "PATH",
 	 .summary = "Sockets of the host that may be connected to, by path."},
+	{.pointer = "/network/upstreamProxy",
+	 .type = QSB__ROW_TEXT,
+	 .tighten = QSB__TIGHTEN_NEVER,
+	 AT(network.upstream_proxy),
+	 .check = qsb__proxy_check,
+	 .option = "--upstream-proxy",
+	 .metavar = "URL",
+	 .summary = "The proxy through which a filtered network leaves this machine: http://[user:password@]host:port, "
+		    "socks5://…, none, or environment for the caller's HTTPS_PROXY and NO_PROXY."},
+	{.pointer = "/network/upstreamResolve",
+	 .type = QSB__ROW_ENUM,
+	 .tighten = QSB__TIGHTEN_MIN,
+	 AT(network.upstream_resolve),
+	 .names = resolve_names,
+	 .option = "--upstream-resolve",
+	 .metavar = "WHO",
+	 .summary =
+		 "Who turns names into addresses before an upstream proxy: this machine, which judges them, or the "
+		 "proxy, which is given the name; then only addresses that were asked for by themselves are judged."},
 
 	{.pointer = "/limits/memory",
 	 .type = QSB__ROW_SIZE,

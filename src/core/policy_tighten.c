@@ -133,19 +133,30 @@ static int tighten_add(struct tightening *to, const struct qsb__row *row)
 	return 0;
 }
 
+static int note_never(struct tightening *to, const struct qsb__row *row)
+{
+	return qsb__note(to->policy, to->patch->layer,
+			 "%s: %s: only the user's own policy or an option can say this; ignored", to->patch->source,
+			 row->pointer);
+}
+
 /* Keys that have no stricter side. The administrator's variables are set, a project's are not: they could steer
- * programs that the user runs with other expectations (LD_PRELOAD, GIT_SSH_COMMAND, …). */
+ * programs that the user runs with other expectations (LD_PRELOAD, GIT_SSH_COMMAND, …). So is the administrator's
+ * proxy, while a project's would read whatever the command sends. */
 static int tighten_never(struct tightening *to, const struct qsb__row *row)
 {
 	const struct qsb__list *asked = qsb__row_list(&to->patch->values, row);
 
+	if (row->type == QSB__ROW_TEXT && !is_project(to)) {
+		to->policy->origin[qsb__row_index(row)] = to->patch->layer;
+		return qsb__row_set_text(to->policy, row, qsb__row_text(&to->patch->values, row));
+	}
+	if (row->type == QSB__ROW_TEXT &&
+	    strcmp(qsb__row_text(to->policy, row), qsb__row_text(&to->patch->values, row)))
+		return note_never(to, row);
 	if (row->type == QSB__ROW_MAP && !is_project(to))
 		return qsb__map_merge(qsb__row_list_at(to->policy, row), asked);
-	if (asked && asked->count)
-		return qsb__note(to->policy, to->patch->layer,
-				 "%s: %s: only the user's own policy or an option can say this; ignored",
-				 to->patch->source, row->pointer);
-	return 0;
+	return asked && asked->count ? note_never(to, row) : 0;
 }
 
 static int tighten_row(struct tightening *to, const struct qsb__row *row)

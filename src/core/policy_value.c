@@ -110,6 +110,8 @@ int qsb__value_refuse(const struct qsb__row *row, int code, const char *shown, c
 		return qsb__place_fail(err, code, place, "must be an object of strings; it is %s", shown);
 	case QSB__ROW_PORTS:
 		return qsb__place_fail(err, code, place, "must be a list of port numbers; it is %s", shown);
+	case QSB__ROW_TEXT:
+		return qsb__place_fail(err, QSB_E_INVALID, place, "must be a string; it is %s", shown);
 	case QSB__ROW_PATHS:
 	case QSB__ROW_STRINGS:
 		return qsb__place_fail(err, code, place, "must be a list of strings; it is %s", shown);
@@ -174,8 +176,8 @@ static int refuse_entry(const struct qsb__row *row, const char *text, const char
 		return qsb__place_fail(err, QSB_E_INVALID, place, "must be a port from 1 to 65535; it is %s", shown);
 	if (row->names)
 		return refuse_name(row->names, shown, place, err);
-	/* A variable's value may be a secret: it is not shown. */
-	if (row->type == QSB__ROW_MAP)
+	/* A variable's value may be a secret, a URL may hold a password: it is not shown. */
+	if (row->type == QSB__ROW_MAP || row->type == QSB__ROW_TEXT)
 		return qsb__place_fail(err, QSB_E_INVALID, place, "%s", why);
 	return qsb__place_fail(err, QSB_E_INVALID, place, "\"%s\": %s", shown, why);
 }

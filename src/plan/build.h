@@ -64,7 +64,7 @@ struct qsb__build {
 	struct qsb__arena *arena;
 	const struct qsb_policy *policy;
 	const struct qsb__host *host;
-	bool cwd_asked; /* the caller named the folder where the command starts */
+	bool cwd_asked;             /* the caller named the folder where the command starts */
 	struct qsb__path_base base; /* for entries of the policy: the workspace */
 	struct qsb_error *err;
 	struct qsb__rules rules;
@@ -159,8 +159,11 @@ int qsb__build_cache(struct qsb__build *build, const struct qsb__cache *cache, c
 /* environment.c */
 int qsb__build_environment(struct qsb__build *build);
 
-/* network.c: domains, ports and sockets; limits too. */
+/* network.c: domains, ports and sockets. */
 int qsb__build_network(struct qsb__build *build);
+
+/* upstream.c: the proxy that leads on, and the ports of our own. */
+int qsb__build_upstream(struct qsb__build *build);
 
 /* Makes room for one more element. */
 int qsb__build_grow(void *array, size_t count, size_t *capacity, size_t size);

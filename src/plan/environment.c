@@ -177,6 +177,47 @@ static int inherit(struct qsb__build *build, const struct texts *settings, struc
 	return 0;
 }
 
+/* One variable of ours instead of the caller's of the same name; what the policy sets wins over both. */
+static int point(struct qsb__build *build, const struct texts *settings, struct texts *kept, char *setting)
+{
+	size_t left = 0;
+
+	if (!setting)
+		return qsb__fail_memory(build->err, "environment");
+	for (size_t i = 0; i < kept->count; i++)
+		if (by_name(&kept->items[i], &setting) != 0)
+			kept->items[left++] = kept->items[i];
+	kept->count = left;
+	if (settings->count && bsearch(&setting, settings->items, settings->count, sizeof(char *), by_name))
+		return 0;
+	return add_text(build, kept, setting);
+}
+
+/*
+ * Programs that know proxies get good answers from ours: it says why it refuses. The filter does not rest on them. Not
+ * ALL_PROXY=socks5://…: Python's clients fail outright where they lack a package for it.
+ */
+static int point_to_proxy(struct qsb__build *build, const struct texts *settings, struct texts *kept)
+{
+	static const char *const proxies[] = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+					      "http_proxy", "https_proxy", "all_proxy"};
+	static const char *const direct[] = {"NO_PROXY", "no_proxy"};
+	char text[100];
+	int result = 0;
+
+	if (!build->plan->proxy_port)
+		return 0;
+	for (size_t i = 0; !result && i < sizeof(proxies) / sizeof(proxies[0]); i++) {
+		snprintf(text, sizeof(text), "%s=http://127.0.0.1:%u", proxies[i], build->plan->proxy_port);
+		result = point(build, settings, kept, qsb__arena_text(build->arena, text));
+	}
+	for (size_t i = 0; !result && i < sizeof(direct) / sizeof(direct[0]); i++) {
+		snprintf(text, sizeof(text), "%s=localhost,127.0.0.1,::1", direct[i]);
+		result = point(build, settings, kept, qsb__arena_text(build->arena, text));
+	}
+	return result;
+}
+
 /* Temporary files go to the private folder, whatever the caller's variables say of the host's. */
 static int point_to_tmp(struct qsb__build *build, const struct texts *settings, struct texts *kept)
 {
@@ -254,6 +295,8 @@ int qsb__build_environment(struct qsb__build *build)
 		result = inherit(build, &settings, &kept, &dropped);
 	if (!result)
 		result = point_to_tmp(build, &settings, &kept);
+	if (!result)
+		result = point_to_proxy(build, &settings, &kept);
 	if (!result)
 		result = point_caches(build, &settings, &kept);
 	for (size_t i = 0; !result && i < settings.count; i++)

@@ -4,6 +4,7 @@
 
 #include "core/domain.h"
 #include "core/error.h"
+#include "core/policy_load.h"
 #include "plan/build.h"
 
 static int fault(struct qsb__build *build, const char *pointer, unsigned index, int code)
@@ -14,16 +15,11 @@ static int fault(struct qsb__build *build, const char *pointer, unsigned index, 
 }
 
 /* "*.com": hardly what anybody means. */
-static bool is_whole_ending(const char *canonical)
-{
-	return strncmp(canonical, "*.", 2) == 0 && !strchr(canonical + 2, '.');
-}
-
 static int note_whole_ending(struct qsb__build *build, const char *canonical)
 {
 	char text[QSB__DOMAIN_MAX + 100];
 
-	snprintf(text, sizeof(text), "%s means every name that ends so, whoever owns it", canonical);
+	snprintf(text, sizeof(text), QSB__DOMAIN_ENDING_NOTE, canonical);
 	return qsb__build_note(build, text);
 }
 
@@ -39,7 +35,7 @@ static int copy_domains(struct qsb__build *build, const struct qsb__list *list, 
 			return fault(build, pointer, list->items[i].index,
 				     qsb__fail(build->err, QSB_E_INVALID, "", "%s", why));
 		(*out)[i] = qsb__arena_text(build->arena, canonical);
-		if (is_whole_ending(canonical) && note_whole_ending(build, canonical))
+		if (qsb__domain_is_ending(canonical) && note_whole_ending(build, canonical))
 			return QSB_E_MEMORY;
 	}
 	return 0;
@@ -88,22 +84,6 @@ static int copy_sockets(struct qsb__build *build)
 	return 0;
 }
 
-static bool has_port(const uint16_t *ports, uint16_t port)
-{
-	for (; ports && *ports; ports++)
-		if (*ports == port)
-			return true;
-	return false;
-}
-
-/* The customary port, or the next one that the policy does not use. */
-static uint16_t free_port(const struct qsb__plan *plan, uint16_t port)
-{
-	while (has_port(plan->publish_ports, port) || has_port(plan->reach_ports, port) || port == plan->proxy_port)
-		port++;
-	return port;
-}
-
 int qsb__build_network(struct qsb__build *build)
 {
 	const struct qsb_policy *policy = build->policy;
@@ -121,9 +101,9 @@ int qsb__build_network(struct qsb__build *build)
 				    &plan->publish_ports);
 	if (!result)
 		result = copy_ports(build, &policy->network.reach_ports, "/network/reachPorts", &plan->reach_ports);
-	if (!result && plan->network == QSB__NETWORK_FILTERED) {
-		plan->proxy_port = free_port(plan, 3128);
-		plan->socks_port = free_port(plan, 1080);
-	}
-	return result ? result : copy_sockets(build);
+	if (!result)
+		result = qsb__policy_check_ports(policy, build->err);
+	if (!result)
+		result = copy_sockets(build);
+	return result ? result : qsb__build_upstream(build);
 }

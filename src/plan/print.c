@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/proxy_url.h"
 #include "plan/builtin.h"
 #include "plan/plan.h"
 
@@ -76,6 +77,21 @@ static void print_ports(const char *name, const uint16_t *ports, FILE *to)
 		fprintf(to, "%s %u\n", name, *ports);
 }
 
+static void print_upstream(const struct qsb__plan *plan, FILE *to)
+{
+	char hidden[QSB__PROXY_URL_MAX + 8];
+
+	if (plan->proxy_port)
+		fprintf(to, "proxy-ports http=%u socks=%u\n", plan->proxy_port, plan->socks_port);
+	if (!plan->upstream_proxy)
+		return;
+	qsb__proxy_url_hide(plan->upstream_proxy, hidden, sizeof(hidden));
+	fprintf(to, "upstream-proxy ");
+	print_text(hidden, to);
+	fprintf(to, " resolves=%s\n", plan->upstream_resolves ? "proxy" : "local");
+	print_texts("upstream-bypass", plan->upstream_bypass, to);
+}
+
 static void print_limits(const struct qsb__plan *plan, FILE *to)
 {
 	fprintf(to,
@@ -110,6 +126,7 @@ void qsb__plan_print(const struct qsb__plan *plan, FILE *to)
 	print_ports("publish", plan->publish_ports, to);
 	print_ports("reach", plan->reach_ports, to);
 	print_texts("unix-socket", plan->unix_sockets, to);
+	print_upstream(plan, to);
 	print_limits(plan, to);
 	print_environment(plan->environment, to);
 	print_texts("scrubbed", plan->scrubbed, to);
