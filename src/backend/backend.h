@@ -21,6 +21,7 @@ struct qsb__launch {
 	size_t pass_count;
 	bool foreground;  /* a process group of its own, in the foreground of the terminal at stdio[0] */
 	bool new_session; /* cut off from the caller's controlling terminal */
+	int broker_fd;    /* where the broker is handed the network's listeners; -1 = there is no broker */
 	bool tty;         /* a pseudo-terminal made inside becomes 0, 1 and 2; `stdio` is not used */
 	unsigned short rows, columns;
 };
@@ -90,8 +91,9 @@ struct qsb__backend {
 	/* What it uses now; false = not known. */
 	bool (*measure)(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t *processes);
 	/* Whether a restriction of the plan is held: "yes", "no", or a word for what part of it is. Names are those of
-	 * qsb__restriction_names. */
-	const char *(*enforces)(const struct qsb__plan *plan, const char *restriction);
+	 * qsb__restriction_names. `sandbox` runs the plan, or has run it; NULL = what can be said without. */
+	const char *(*enforces)(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox,
+				const char *restriction);
 	/* What the kernel itself stopped at a limit so far. */
 	void (*limits_hit)(struct qsb__sandbox *sandbox, bool *memory, bool *processes);
 	/* Which mechanism holds which limit: "cgroup", "rlimit", "watch", "affinity", "namespace", "none". */

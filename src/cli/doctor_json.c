@@ -50,7 +50,7 @@ static json_t *enforced_json(const struct qsb__doctor *doctor)
 		return json;
 	/* As in the result of a run: true, false, or a word for what part of it is held. */
 	for (const char *const *name = qsb__restriction_names; *name; name++) {
-		const char *held = doctor->chosen->enforces(doctor->loaded.plan, *name);
+		const char *held = doctor->chosen->enforces(doctor->loaded.plan, NULL, *name);
 
 		json_object_set_new(json, *name,
 				    strcmp(held, "yes") == 0  ? json_true()

@@ -106,7 +106,7 @@ static void print_enforced(const struct style *style, const struct qsb__doctor *
 		return;
 	print_heading(style, "Enforced");
 	for (const char *const *name = qsb__restriction_names; *name; name++) {
-		const char *held = doctor->chosen->enforces(doctor->loaded.plan, *name);
+		const char *held = doctor->chosen->enforces(doctor->loaded.plan, NULL, *name);
 
 		fputs("  ", style->to);
 		print_sign(style, strcmp(held, "yes") == 0 ? GOOD : strcmp(held, "no") == 0 ? BAD : ABSENT);

@@ -88,6 +88,22 @@ static int copy_sockets(struct qsb__build *build)
 	return 0;
 }
 
+static bool has_port(const uint16_t *ports, uint16_t port)
+{
+	for (; ports && *ports; ports++)
+		if (*ports == port)
+			return true;
+	return false;
+}
+
+/* The customary port, or the next one that the policy does not use. */
+static uint16_t free_port(const struct qsb__plan *plan, uint16_t port)
+{
+	while (has_port(plan->publish_ports, port) || has_port(plan->reach_ports, port) || port == plan->proxy_port)
+		port++;
+	return port;
+}
+
 int qsb__build_network(struct qsb__build *build)
 {
 	const struct qsb_policy *policy = build->policy;
@@ -105,5 +121,9 @@ int qsb__build_network(struct qsb__build *build)
 				    &plan->publish_ports);
 	if (!result)
 		result = copy_ports(build, &policy->network.reach_ports, "/network/reachPorts", &plan->reach_ports);
+	if (!result && plan->network == QSB__NETWORK_FILTERED) {
+		plan->proxy_port = free_port(plan, 3128);
+		plan->socks_port = free_port(plan, 1080);
+	}
 	return result ? result : copy_sockets(build);
 }

@@ -75,6 +75,7 @@ struct qsb__plan {
 	enum qsb__network_mode network;
 	char **allowed_domains, **denied_domains; /* NULL-terminated, canonical text */
 	uint16_t *publish_ports, *reach_ports;    /* 0-terminated */
+	uint16_t proxy_port, socks_port;          /* of a filtered network's own proxies, on loopback; 0 = none */
 	char **unix_sockets;                      /* NULL-terminated, resolved */
 
 	uint64_t memory_bytes, cpus_milli, timeout_ms, processes, open_files, output_bytes, tmp_bytes, file_bytes,

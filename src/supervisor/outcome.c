@@ -30,6 +30,17 @@ static void note_limits(struct qsb__supervisor *supervisor)
 	}
 }
 
+/* Some of it is known only where the sandbox was made. */
+static void note_enforced(struct qsb__supervisor *supervisor)
+{
+	const struct qsb__backend *backend = supervisor->request->backend;
+	struct qsb__result *result = supervisor->result;
+
+	for (size_t i = 0; qsb__restriction_names[i] && i < sizeof(result->enforced) / sizeof(result->enforced[0]); i++)
+		snprintf(result->enforced[i], sizeof(result->enforced[i]), "%s",
+			 backend->enforces(supervisor->request->plan, supervisor->sandbox, qsb__restriction_names[i]));
+}
+
 static void note_outcome(struct qsb__supervisor *supervisor)
 {
 	const struct qsb__outcome *outcome = &supervisor->outcome;
@@ -72,5 +83,6 @@ void qsb__outcome_note(struct qsb__supervisor *supervisor)
 	note_output(supervisor);
 	note_outcome(supervisor);
 	note_limits(supervisor);
+	note_enforced(supervisor);
 	qsb__watch_settle(supervisor);
 }

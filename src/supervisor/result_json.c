@@ -64,10 +64,10 @@ static json_t *enforced_json(const struct qsb__result *result)
 {
 	json_t *json = json_object();
 
-	for (const char *const *name = qsb__restriction_names; *name; name++) {
-		const char *held = result->backend->enforces(result->plan, *name);
+	for (size_t i = 0; qsb__restriction_names[i]; i++) {
+		const char *held = result->enforced[i];
 
-		json_object_set_new(json, *name,
+		json_object_set_new(json, qsb__restriction_names[i],
 				    strcmp(held, "yes") == 0  ? json_true()
 				    : strcmp(held, "no") == 0 ? json_false()
 							      : json_string(held));

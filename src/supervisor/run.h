@@ -39,6 +39,7 @@ struct qsb__result {
 	const struct qsb__backend *backend;
 	const struct qsb__plan *plan;
 	char limit_by[9][16]; /* in the order of qsb__limit_names */
+	char enforced[8][32]; /* in the order of qsb__restriction_names */
 };
 
 /* memory cpus timeout processes openFiles output tmpSize fileSize diskReserve */

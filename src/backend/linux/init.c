@@ -161,13 +161,16 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 	if (code == 0)
 		code = write_file("/proc/self/oom_score_adj", "500", err);
 	if (code == 0 && own_network)
-		code = qsb__network_begin(&network, err);
+		code = qsb__network_begin(&network, sandbox->plan, err);
 	if (code == 0)
 		qsb__streams_confine_files(sandbox->launch);
 	if (code == 0)
 		code = qsb__mounts_apply(&sandbox->mounts, &mounted, err);
 	if (code == 0 && own_network)
 		code = qsb__network_enter(&network, err);
+	/* The broker begins meanwhile. */
+	if (code == 0 && own_network)
+		code = qsb__handover_send(sandbox->launch->broker_fd, &network, err);
 	if (code == 0)
 		code = qsb__streams_confine_devices(sandbox->launch, err);
 	if (code == 0 && sandbox->launch->tty)
@@ -175,6 +178,7 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 	if (code != 0)
 		return code;
 	started->scratch_device = mounted.scratch_device;
+	started->listed_ports = network.listeners.listed_only;
 	fds[QSB__FD_PROC] = mounted.proc_fd;
 	fds[QSB__FD_DIAG] = network.diag_fd;
 	/* The list shows the namespace of whoever opened it. */
@@ -192,7 +196,8 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 	if (prctl(PR_SET_DUMPABLE, 0) != 0)
 		return qsb__fail_os(err, errno, "launch", "cannot hide the first process");
 	qsb__program_arguments_wipe();
-	return install_filter(sandbox, &fds[QSB__FD_CALLS], err);
+	code = qsb__handover_wait(sandbox->launch->broker_fd, err);
+	return code != 0 ? code : install_filter(sandbox, &fds[QSB__FD_CALLS], err);
 }
 
 static void send_started(const struct qsb__sandbox *sandbox, struct qsb__message *started, int *fds)

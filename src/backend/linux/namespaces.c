@@ -18,11 +18,46 @@
 
 enum { THOUSAND = 1000 };
 
+static size_t count_ports(const uint16_t *ports)
+{
+	size_t count = 0;
+
+	while (ports && ports[count])
+		count++;
+	return count;
+}
+
+/* Both at one port would be two servers of the same place inside. */
+static int check_overlap(const struct qsb__plan *plan, struct qsb_error *err)
+{
+	for (size_t i = 0; i < count_ports(plan->reach_ports); i++)
+		for (size_t j = 0; j < count_ports(plan->publish_ports); j++)
+			if (plan->reach_ports[i] == plan->publish_ports[j])
+				return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/reachPorts",
+						 "port %u cannot be reached on the host and published from inside: "
+						 "take it out of reachPorts or of publishPorts",
+						 plan->reach_ports[i]);
+	return 0;
+}
+
+static int check_ports(const struct qsb__plan *plan, struct qsb_error *err)
+{
+	bool reach = count_ports(plan->reach_ports) > 0, publish = count_ports(plan->publish_ports) > 0;
+
+	if (plan->network == QSB__NETWORK_HOST && (reach || publish))
+		return qsb__fail(err, QSB_E_UNSUPPORTED, publish ? "/network/publishPorts" : "/network/reachPorts",
+				 "with network mode \"host\" every port of the host is the command's own: leave "
+				 "publishPorts and reachPorts empty, or use --network off or filtered");
+	if (count_ports(plan->reach_ports) > QSB__REACH_MAX)
+		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/reachPorts",
+				 "more than %d ports cannot be reached: list fewer", (int)QSB__REACH_MAX);
+	return check_overlap(plan, err);
+}
+
 static int check(const struct qsb__plan *plan, struct qsb_error *err)
 {
-	if (plan->network == QSB__NETWORK_FILTERED)
-		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/mode",
-				 "network mode \"filtered\" cannot be enforced by this version: use --network off");
+	int code;
+
 	if (plan->network == QSB__NETWORK_HOST && qsb__landlock_version() < 6)
 		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/mode",
 				 "network mode \"host\" would open the host's abstract unix sockets: it needs Linux "
@@ -31,11 +66,8 @@ static int check(const struct qsb__plan *plan, struct qsb_error *err)
 		return qsb__fail(
 			err, QSB_E_UNSUPPORTED, "/allowNestedSandbox",
 			"a sandbox inside and network mode \"host\" exclude each other: Landlock could not be used");
-	if ((plan->publish_ports && plan->publish_ports[0]) || (plan->reach_ports && plan->reach_ports[0]))
-		return qsb__fail(err, QSB_E_UNSUPPORTED, "/network/publishPorts",
-				 "ports cannot be published or reached by this version: leave publishPorts and "
-				 "reachPorts empty");
-	return qsb__guard_check(plan, err);
+	code = check_ports(plan, err);
+	return code == 0 ? qsb__guard_check(plan, err) : code;
 }
 
 /* Which processors, when fewer are allowed than there are. The first one varies, so that sandboxes spread. */
@@ -241,6 +273,7 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 		sandbox->shm_fd = real_descriptor(fds[QSB__FD_SHM]);
 	}
 	sandbox->scratch_device = message.scratch_device;
+	sandbox->listed_ports = message.listed_ports;
 	return begin_guard(sandbox, err);
 }
 
@@ -339,7 +372,7 @@ static const char *limit_by(const struct qsb__sandbox *sandbox, const char *limi
 	return NULL;
 }
 
-static const char *enforces(const struct qsb__plan *plan, const char *restriction)
+static const char *enforces(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox, const char *restriction)
 {
 	bool asked = false, others = false;
 
@@ -354,7 +387,9 @@ static const char *enforces(const struct qsb__plan *plan, const char *restrictio
 	if (strcmp(restriction, "nameRules") == 0)
 		return !others ? "yes" : asked ? "asked" : "no";
 	if (strcmp(restriction, "network") == 0)
-		return plan->network == QSB__NETWORK_HOST ? "not asked" : "yes";
+		return plan->network == QSB__NETWORK_HOST ? "not asked"
+		       : sandbox && sandbox->listed_ports ? "listed ports"
+							  : "yes";
 	return "yes";
 }
 

@@ -1,7 +1,8 @@
 /*
  * The network namespace. Making one takes the kernel as long as all the mounts together, so another process of ours
  * makes it meanwhile: it shares our memory and descriptors, hands the namespace over, and is gone. It also shares
- * errno, which only a call that fails writes: then the sandbox fails anyway. It must not allocate.
+ * errno, which only a call that fails writes: then the sandbox fails anyway, and what may be missing on a host is asked
+ * for before. It must not allocate.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -14,7 +15,9 @@
 #include <linux/sockios.h>
 
 #include "backend/linux/abi.h"
+#include "backend/linux/routes.h"
 #include "backend/linux/sandbox.h"
+#include "broker/broker.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 
@@ -31,7 +34,23 @@ static int raise_loopback(struct qsb__network *network)
 	request.ifr_flags = IFF_UP | IFF_RUNNING;
 	if (network->probe_fd < 0 || ioctl(network->probe_fd, SIOCSIFFLAGS, &request) != 0)
 		return -errno;
-	return 0;
+	network->namespace_fd = ioctl(network->probe_fd, SIOCGSKNS);
+	return network->namespace_fd < 0 ? -errno : 0;
+}
+
+static int make_for_broker(struct qsb__network *network)
+{
+	int code = 0;
+
+	if (network->plan->network == QSB__NETWORK_FILTERED) {
+		network->step = "make the routes of the filtered network";
+		code = qsb__routes_make_local(&network->six);
+	}
+	if (code == 0) {
+		network->step = "make the listeners of the sandbox's network";
+		code = qsb__listeners_make(&network->listeners, network->plan, network->six, network->netfilter);
+	}
+	return code;
 }
 
 static int make_namespace(void *argument)
@@ -39,26 +58,50 @@ static int make_namespace(void *argument)
 	struct qsb__network *network = argument;
 	int code = unshare(CLONE_NEWNET) == 0 ? raise_loopback(network) : -errno;
 
-	if (code == 0) {
-		network->namespace_fd = ioctl(network->probe_fd, SIOCGSKNS);
-		if (network->namespace_fd < 0)
-			code = -errno;
-	}
+	if (code == 0 && qsb__listeners_wanted(network->plan))
+		code = make_for_broker(network);
 	network->code = code;
 	/* Returning ends the process as _exit does, and does not make the address sanitizer wonder at this stack. */
 	return 0;
 }
 
-int qsb__network_begin(struct qsb__network *network, struct qsb_error *err)
+static bool has_protocol(int domain, int type, int protocol)
+{
+	QSB_CLEANUP_FD int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
+
+	return fd >= 0;
+}
+
+int qsb__network_begin(struct qsb__network *network, const struct qsb__plan *plan, struct qsb_error *err)
 {
 	static char stack[STACK_BYTES] __attribute__((aligned(16)));
 
+	memset(network, 0, sizeof(*network));
+	network->plan = plan;
 	network->namespace_fd = network->diag_fd = network->probe_fd = -1;
 	network->code = -ECHILD;
+	network->step = "make a network namespace with a loopback interface";
+	network->six = qsb__listeners_wanted(plan) && has_protocol(AF_INET6, SOCK_STREAM, 0);
+	network->netfilter =
+		plan->network == QSB__NETWORK_FILTERED && has_protocol(AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER);
 	network->pid = clone(make_namespace, stack + sizeof(stack), CLONE_VM | CLONE_FILES | SIGCHLD, network);
 	if (network->pid < 0)
 		return qsb__fail_os(err, errno, "network", "cannot start making the network namespace");
 	return 0;
+}
+
+/* The broker connects to published ports in it. */
+static int keep_for_publishing(struct qsb__network *network, struct qsb_error *err)
+{
+	const uint16_t *ports = network->plan->publish_ports;
+	int code;
+
+	if (!ports || !ports[0]) {
+		close(qsb__take_fd(&network->namespace_fd));
+		return 0;
+	}
+	code = qsb__listeners_add(&network->listeners, network->namespace_fd, QSB__LISTENER_NAMESPACE, 0);
+	return code == 0 ? 0 : qsb__fail_os(err, -code, "network", "cannot keep the network namespace");
 }
 
 int qsb__network_enter(struct qsb__network *network, struct qsb_error *err)
@@ -67,11 +110,9 @@ int qsb__network_enter(struct qsb__network *network, struct qsb_error *err)
 		if (errno != EINTR)
 			return qsb__fail_os(err, errno, "network", "cannot wait for the network namespace");
 	if (network->code != 0)
-		return qsb__fail_os(err, -network->code, "network",
-				    "cannot make a network namespace with a loopback interface");
+		return qsb__fail_os(err, -network->code, "network", "cannot %s", network->step);
 	if (setns(network->namespace_fd, CLONE_NEWNET) != 0)
 		return qsb__fail_os(err, errno, "network", "cannot enter the network namespace");
-	close(qsb__take_fd(&network->namespace_fd));
 	close(qsb__take_fd(&network->probe_fd));
-	return 0;
+	return keep_for_publishing(network, err);
 }

@@ -8,6 +8,7 @@
 
 #include "backend/backend.h"
 #include "backend/linux/cgroup.h"
+#include "backend/linux/listeners.h"
 #include "guard/guard.h"
 
 enum { QSB__FILTER_MAX = 1024 };
@@ -77,10 +78,11 @@ struct qsb__sandbox {
 	int calls_fd; /* seccomp notification listener */
 	int proc_fd;  /* the sandbox's own /proc */
 	int tty_fd;
-	int diag_fd;     /* sock_diag socket of the sandbox's network namespace */
-	int shm_fd;      /* the list of its System V shared memory */
+	int diag_fd;                             /* sock_diag socket of the sandbox's network namespace */
+	int shm_fd;                              /* the list of its System V shared memory */
 	struct qsb__named_socket *named_sockets; /* in the order of the plan's unix_sockets */
-	bool memfd_seen; /* memory files were made: the watch looks for them */
+	bool listed_ports; /* a filtered network catches the ports 80, 443 and those of the plan's patterns only */
+	bool memfd_seen;   /* memory files were made: the watch looks for them */
 	uint64_t scratch_device;
 };
 
@@ -90,6 +92,7 @@ enum qsb__message_kind { QSB__MESSAGE_STARTED, QSB__MESSAGE_STOPPED, QSB__MESSAG
 struct qsb__message {
 	enum qsb__message_kind kind;
 	uint64_t scratch_device;     /* STARTED */
+	bool listed_ports;           /* STARTED */
 	struct qsb__outcome outcome; /* OUTCOME */
 };
 
@@ -153,16 +156,26 @@ __attribute__((noreturn)) void qsb__init_main(struct qsb__sandbox *sandbox);
 void qsb__calls_serve(struct qsb__sandbox *sandbox);
 void qsb__calls_answer(void *sandbox, const struct seccomp_notif *request);
 
-/* network.c, in the child: the namespace is made beside other work, then entered. */
+/* network.c, in the child: the namespace is made beside other work, with all that the broker listens on there, then
+ * entered. */
 struct qsb__network {
+	const struct qsb__plan *plan;
 	pid_t pid;
-	int code; /* 0 or a negative errno */
+	int code;         /* 0 or a negative errno */
+	const char *step; /* what was tried last, for people */
 	int namespace_fd, probe_fd;
 	int diag_fd; /* a sock_diag socket inside; -1 = the kernel has none, then no unix socket counts as made inside
 		      */
+	bool six;    /* the kernel has IPv6 */
+	bool netfilter; /* the kernel may have nftables */
+	struct qsb__listeners listeners;
 };
-int qsb__network_begin(struct qsb__network *network, struct qsb_error *err);
+int qsb__network_begin(struct qsb__network *network, const struct qsb__plan *plan, struct qsb_error *err);
 int qsb__network_enter(struct qsb__network *network, struct qsb_error *err);
+
+/* handover.c, in the child: gives the listeners to the broker, closes them here, and waits until they are served. */
+int qsb__handover_send(int broker_fd, struct qsb__network *network, struct qsb_error *err);
+int qsb__handover_wait(int broker_fd, struct qsb_error *err);
 
 /* affinity.c: sched_setaffinity within the processors that the sandbox may use. 0 or an errno. */
 struct seccomp_notif;
