@@ -20,7 +20,10 @@ print({l['name']: l['by'] for l in doctor['limits']} == run['sandbox']['limitsBy
       and {g['what'] for g in run['sandbox']['notEnforced']} <= {g['what'] for g in doctor['notEnforced']})
 PYTHON
 )"
-is 'filtered network is not enforced yet, and it says so' True "$(field 'any("filtered" in g["what"] for g in r["notEnforced"])' <<<"$j")"
+is 'a filtered network is enforced, and ports can be published and reached' False \
+	"$(field 'any(word in g["what"] for g in r["notEnforced"] for word in ("filtered", "ports"))' <<<"$j")"
+is 'a filtered network was tried' True \
+	"$(field '[f for b in r["backends"] for f in b["facts"] if f["name"] == "filtered network"][0]["ok"]' <<<"$j")"
 refused 'doctor takes no argument' "'x'" doctor x
 
 # A terminal of util-linux's script: colours, unless they are not wanted.

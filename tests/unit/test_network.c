@@ -477,6 +477,43 @@ static void test_no_service(void)
 	tap_is_number(qsb__handover_send(-1, &network, &err), QSB_E_OS, "no command begins where there is no broker");
 }
 
+/* As doctor asks, on a kernel that lacks something. */
+static struct qsb__network_trial try_without(enum missing missing)
+{
+	struct qsb__network_trial trial = {.code = 1};
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return trial;
+	pid = fork();
+	if (pid == 0) {
+		if (missing == NFTABLES)
+			hide_sockets(2, NETLINK_NETFILTER, EPROTONOSUPPORT);
+		if (missing == IPV6)
+			hide_sockets(0, AF_INET6, EAFNOSUPPORT);
+		qsb__network_try(&trial);
+		_exit(write(ends[1], &trial, sizeof(trial)) != sizeof(trial));
+	}
+	close(ends[1]);
+	if (read(ends[0], &trial, sizeof(trial)) != sizeof(trial))
+		trial.code = 2;
+	close(ends[0]);
+	waitpid(pid, NULL, 0);
+	return trial;
+}
+
+static void test_trial(void)
+{
+	struct qsb__network_trial trial = try_without(NOTHING);
+
+	tap_ok(trial.code == 0 && trial.catch_error == 0 && trial.six, "a trial finds that every port is caught");
+	trial = try_without(NFTABLES);
+	tap_ok(trial.code == 0 && trial.catch_error == -EPROTONOSUPPORT, "a trial finds that nftables is missing");
+	trial = try_without(IPV6);
+	tap_ok(trial.code == 0 && trial.catch_error == 0 && !trial.six, "a trial finds that IPv6 is missing");
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -486,5 +523,6 @@ int main(void)
 	test_off();
 	test_many_ports();
 	test_no_service();
+	test_trial();
 	return tap_done();
 }

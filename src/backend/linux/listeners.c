@@ -167,12 +167,11 @@ static int open_all_listed(struct qsb__listeners *listeners, const struct qsb__p
 static int catch_all(struct qsb__listeners *listeners, const struct qsb__plan *plan, bool six, bool netfilter)
 {
 	uint16_t port = qsb__listeners_catch_port(plan);
-	int code;
 
-	if (!netfilter || qsb__nftables_catch(port, six) != 0)
+	listeners->catch_error = netfilter ? qsb__nftables_catch(port, six) : -EPROTONOSUPPORT;
+	if (listeners->catch_error != 0)
 		return open_all_listed(listeners, plan, six);
-	code = open_everywhere(listeners, QSB__LISTENER_TRANSPARENT, port, six);
-	return code;
+	return open_everywhere(listeners, QSB__LISTENER_TRANSPARENT, port, six);
 }
 
 static int make_filtered(struct qsb__listeners *listeners, const struct qsb__plan *plan, bool six, bool netfilter)

@@ -16,8 +16,8 @@ struct qsb__listeners {
 	uint8_t kinds[QSB__LISTENERS_MAX]; /* enum qsb__listener */
 	uint16_t ports[QSB__LISTENERS_MAX];
 	size_t count;
-	bool listed_only; /* no rule catches every port: 80, 443 and those that the plan's patterns name are listened on
-			   */
+	bool listed_only; /* no rule catches every port: only 80, 443 and those of the plan's patterns are served */
+	int catch_error;  /* why not: a negative errno */
 };
 
 /* Does the plan's network have any? */

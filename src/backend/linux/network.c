@@ -53,14 +53,18 @@ static int make_for_broker(struct qsb__network *network)
 	return code;
 }
 
+int qsb__network_furnish(struct qsb__network *network)
+{
+	int code = raise_loopback(network);
+
+	return code == 0 && qsb__listeners_wanted(network->plan) ? make_for_broker(network) : code;
+}
+
 static int make_namespace(void *argument)
 {
 	struct qsb__network *network = argument;
-	int code = unshare(CLONE_NEWNET) == 0 ? raise_loopback(network) : -errno;
 
-	if (code == 0 && qsb__listeners_wanted(network->plan))
-		code = make_for_broker(network);
-	network->code = code;
+	network->code = unshare(CLONE_NEWNET) == 0 ? qsb__network_furnish(network) : -errno;
 	/* Returning ends the process as _exit does, and does not make the address sanitizer wonder at this stack. */
 	return 0;
 }

@@ -227,6 +227,35 @@ static void probe_sockets(struct qsb__probe *probe)
 			      : "missing: unix sockets work in /tmp only");
 }
 
+static void why_not_caught(struct qsb__probe_row *row, int error)
+{
+	describe(row, "only the ports 80, 443 and those that allowedDomains names: nftables tproxy: %s",
+		 strerror(error));
+	if (error == EPERM || error == EACCES)
+		snprintf(row->fix, sizeof(row->fix),
+			 "look for what forbids nftables in user namespaces: a security "
+			 "module (dmesg), a seccomp filter around this process");
+	else
+		snprintf(row->fix, sizeof(row->fix),
+			 "sudo modprobe nft_tproxy, or use a kernel with CONFIG_NF_TABLES_INET and CONFIG_NFT_TPROXY");
+}
+
+static void probe_network(struct qsb__probe *probe)
+{
+	struct qsb__network_trial trial;
+	struct qsb__probe_row *row;
+
+	qsb__network_try(&trial);
+	row = add_row(probe, "filtered network", trial.code == 0 && trial.catch_error == 0, false);
+	if (trial.code != 0)
+		describe(row, "cannot be made: %s", strerror(-trial.code));
+	else if (trial.catch_error != 0)
+		why_not_caught(row, -trial.catch_error);
+	else
+		describe(row, "every TCP port is caught (nftables tproxy), %s",
+			 trial.six ? "IPv4 and IPv6" : "IPv4 only: the kernel has no IPv6");
+}
+
 void qsb__namespaces_probe(struct qsb__probe *probe)
 {
 	struct utsname system;
@@ -244,4 +273,7 @@ void qsb__namespaces_probe(struct qsb__probe *probe)
 	probe_landlock(probe);
 	probe_limits(probe);
 	probe_sockets(probe);
+	/* Where no namespace can be made, that is said above. */
+	if (probe->usable)
+		probe_network(probe);
 }

@@ -172,6 +172,15 @@ struct qsb__network {
 };
 int qsb__network_begin(struct qsb__network *network, const struct qsb__plan *plan, struct qsb_error *err);
 int qsb__network_enter(struct qsb__network *network, struct qsb_error *err);
+/* network_trial.c, in the supervisor: makes a filtered network for a moment, and connects in it. */
+struct qsb__network_trial {
+	int code;        /* of making it: 0 or a negative errno */
+	int catch_error; /* why only listed ports are caught: a negative errno; 0 = every port is */
+	bool six;
+};
+void qsb__network_try(struct qsb__network_trial *trial);
+/* network.c: what is made in a new network namespace, by the process in it. 0 or a negative errno. */
+int qsb__network_furnish(struct qsb__network *network);
 
 /* handover.c, in the child: gives the listeners to the broker, closes them here, and waits until they are served. */
 int qsb__handover_send(int broker_fd, struct qsb__network *network, struct qsb_error *err);
