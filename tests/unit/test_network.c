@@ -303,6 +303,38 @@ static void test_trial(void)
 	tap_ok(trial.code == 0 && trial.catch_error == 0 && !trial.six, "a trial finds that IPv6 is missing");
 }
 
+static void is_checked(const struct qsb__plan *plan, int code, const char *where, const char *name)
+{
+	struct qsb_error err = {.code = 0};
+
+	tap_is_number(qsb__backends[0]->check(plan, &err), code, name);
+	if (code != 0)
+		tap_is_text(err.where, where, "and the error names the place");
+}
+
+static void test_check(void)
+{
+	static uint16_t many[QSB__REACH_MAX + 2], both[] = {6379, 8080, 0};
+	struct qsb__plan plan = filtered_plan();
+
+	plan.publish_ports = publish_ports;
+	is_checked(&plan, 0, "", "a filtered network with ports to reach and to publish is accepted");
+	plan.network = QSB__NETWORK_OFF;
+	is_checked(&plan, 0, "", "so is one that is off");
+	plan.reach_ports = both;
+	is_checked(&plan, QSB_E_UNSUPPORTED, "/network/reachPorts", "a port is reached or published, not both");
+	for (size_t i = 0; i <= QSB__REACH_MAX; i++)
+		many[i] = (uint16_t)(20000 + i);
+	plan.reach_ports = many;
+	is_checked(&plan, QSB_E_UNSUPPORTED, "/network/reachPorts", "one port more than can be reached is refused");
+	many[QSB__REACH_MAX] = 0;
+	is_checked(&plan, 0, "", "as many as can be are not");
+	plan.network = QSB__NETWORK_HOST;
+	is_checked(&plan, QSB_E_UNSUPPORTED, "/network/publishPorts", "in the host's network no port is published");
+	plan.publish_ports = no_ports;
+	is_checked(&plan, QSB_E_UNSUPPORTED, "/network/reachPorts", "nor reached");
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN);
@@ -313,5 +345,6 @@ int main(void)
 	test_many_ports();
 	test_no_service();
 	test_trial();
+	test_check();
 	return tap_done();
 }
