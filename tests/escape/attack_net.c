@@ -3,16 +3,21 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/ip.h>
 #include <netinet/ip_icmp.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
@@ -203,7 +208,91 @@ static int listen_for_one(int argc, char **argv)
 	return attack_verdict("accept", accept(fd, NULL, NULL));
 }
 
+/* transparent 4|6: a socket that may be bound to anybody's address, and answer in their name. */
+static int transparent(int argc, char **argv)
+{
+	bool six = attack_number(argc > 1 ? argv[1] : NULL) == 6;
+	int fd = socket(six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+	if (fd < 0)
+		return attack_verdict("socket", -1);
+	return attack_verdict("setsockopt", setsockopt(fd, six ? IPPROTO_IPV6 : IPPROTO_IP,
+						       six ? IPV6_TRANSPARENT : IP_TRANSPARENT, &on, sizeof(on)));
+}
+
+static int set_flags(const char *name, short flags)
+{
+	struct ifreq request = {.ifr_flags = flags};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), result;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", name);
+	result = ioctl(fd, SIOCSIFFLAGS, &request);
+	close(fd);
+	return result;
+}
+
+/* route 4|6 NAME: a network of the world becomes local, by the interface of that name. */
+static int add_route(int argc, char **argv)
+{
+	bool six = attack_number(argc > 1 ? argv[1] : NULL) == 6;
+	struct {
+		struct nlmsghdr header;
+		struct rtmsg route;
+		struct rtattr head;
+		unsigned index;
+	} request = {
+		.header = {.nlmsg_len = sizeof(request),
+			   .nlmsg_type = RTM_NEWROUTE,
+			   .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_ACK},
+		.route = {.rtm_family = six ? AF_INET6 : AF_INET,
+			  .rtm_table = RT_TABLE_LOCAL,
+			  .rtm_protocol = RTPROT_BOOT,
+			  .rtm_scope = six ? RT_SCOPE_UNIVERSE : RT_SCOPE_HOST,
+			  .rtm_type = RTN_LOCAL},
+		.head = {.rta_len = RTA_LENGTH(sizeof(unsigned)), .rta_type = RTA_OIF},
+		.index = if_nametoindex(argc > 2 ? argv[2] : "lo"),
+	};
+	struct {
+		struct nlmsghdr header;
+		struct nlmsgerr error;
+		char rest[256];
+	} answer;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+
+	if (fd < 0)
+		return attack_verdict("socket", -1);
+	/* No route by an interface that is down; inside it is up. */
+	set_flags(argc > 2 ? argv[2] : "lo", IFF_UP);
+	if (send(fd, &request, sizeof(request), 0) < 0 || recv(fd, &answer, sizeof(answer), 0) < 0)
+		return attack_verdict("send", -1);
+	errno = -answer.error.error;
+	return attack_verdict("route", errno == 0 ? 0 : -1);
+}
+
+/* interface-down NAME */
+static int interface_down(int argc, char **argv)
+{
+	return attack_verdict("ioctl", set_flags(argc > 1 ? argv[1] : "lo", 0));
+}
+
+/* bind ADDRESS PORT */
+static int bind_port(int argc, char **argv)
+{
+	struct target target = parse_target(argc > 1 ? argv[1] : NULL, argc > 2 ? argv[2] : NULL);
+	int fd = socket(target.family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	return attack_verdict("bind", bind(fd, (struct sockaddr *)&target.address, target.length));
+}
+
 const struct attack attacks_net[] = {
-	{"net-connect", net_connect}, {"net-send", net_send},     {"ping", ping},
-	{"ip-raw", raw_ip},           {"listen", listen_for_one}, {NULL, NULL},
+	{"net-connect", net_connect},
+	{"net-send", net_send},
+	{"ping", ping},
+	{"ip-raw", raw_ip},
+	{"listen", listen_for_one},
+	{"transparent", transparent},
+	{"route", add_route},
+	{"interface-down", interface_down},
+	{"bind", bind_port},
+	{NULL, NULL},
 };

@@ -240,6 +240,17 @@ print("fine")
 '''
 
 
+@row('A-net-11', 'the network inside cannot be rearranged: transparent sockets, routes, interfaces, ports below 1024')
+def rearrange(case):
+    # Whoever may: somebody with every right in a network of their own.
+    own = ['unshare', '--user', '--map-root-user', '--net']
+    for attack in (['transparent', '4'], ['transparent', '6'], ['route', '4', 'lo'], ['route', '6', 'lo'],
+                   ['interface-down', 'lo'], ['bind', '127.0.0.1', '1023'], ['bind', '::', '53']):
+        outside = case.plain([*own, case.attack, *attack])
+        case.control(outside.code == 0, f'{" ".join(attack)} does not work in a network of one\'s own: {outside.out}')
+        case.refused(case.inside([case.attack, *attack]), ['EPERM', 'EACCES'])
+
+
 @row('W-net-1', 'a development server inside is reached from inside: 127.0.0.1, localhost, ::1, any address')
 def server_inside(case):
     case.write('page.txt', 'a page\n')
