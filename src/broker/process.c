@@ -143,6 +143,8 @@ static int set_up(struct qsb__broker_run *run, struct qsb_error *err)
 	int code;
 
 	setsid();
+	/* splice(2) has no flag against it. */
+	signal(SIGPIPE, SIG_IGN);
 	prctl(PR_SET_NAME, "qsb-broker");
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		return qsb__fail_os(err, errno, "broker", "cannot follow the supervisor's death");
