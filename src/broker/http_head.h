@@ -55,17 +55,22 @@ enum qsb__parse qsb__http_head_parse(const char *bytes, size_t length, struct qs
  */
 int qsb__http_is_request(const char *bytes, size_t length);
 
+/* Where a request goes on to. */
+struct qsb__http_onward {
+	bool absolute;             /* a proxy behind us */
+	const char *authorization; /* what that proxy asks for: the value of Proxy-Authorization, NULL = nothing */
+};
+
 /*
- * Writes the head as it goes on to a server: target in origin form, or absolute form for a proxy behind us (with
- * `proxy_authorization`, the value of that header, NULL = none); the headers as they were, in their order, without
- * those that end here (Connection and what it names, Keep-Alive, Proxy-*, TE, HTTP2-Settings, Upgrade unless
- * `upgrade`); then "Connection: close" (or upgrade). The absolute form has `host` and `port` of the head, which the
- * caller may have filled in; a head without Host header gets one where there is a host. CONNECT is not written: 0.
- * HTTP/1.0 stays 1.0. Returns the bytes written, 0 = no room. Never drops Host, Content-Length or Transfer-Encoding,
- * also when Connection names them: that is BAD in the parser.
+ * Writes the head as it goes on: target in origin form, or absolute form for a proxy behind us; the headers as they
+ * were, in their order, without those that end here (Connection and what it names, Keep-Alive, Proxy-*, TE,
+ * HTTP2-Settings, Upgrade unless `upgrade`); then "Connection: close" (or upgrade). The absolute form has `host` and
+ * `port` of the head, which the caller may have filled in; a head without Host header gets one where there is a host.
+ * CONNECT is not written: 0. HTTP/1.0 stays 1.0. Returns the bytes written, 0 = no room. Never drops Host,
+ * Content-Length or Transfer-Encoding, also when Connection names them: that is BAD in the parser.
  */
-size_t qsb__http_head_write(const char *bytes, const struct qsb__http_head *head, bool absolute,
-			    const char *proxy_authorization, char *out, size_t size);
+size_t qsb__http_head_write(const char *bytes, const struct qsb__http_head *head, const struct qsb__http_onward *onward,
+			    char *out, size_t size);
 
 /* An authority "host[:port]", "[v6][:port]", "1.2.3.4": strict, canonical. port = 0 where it has none. */
 bool qsb__http_authority_parse(const char *text, size_t length, char *host, unsigned *port);

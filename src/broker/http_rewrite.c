@@ -139,20 +139,20 @@ static bool is_field_value(const char *text)
 	return true;
 }
 
-size_t qsb__http_head_write(const char *bytes, const struct qsb__http_head *head, bool absolute,
-			    const char *proxy_authorization, char *out, size_t size)
+size_t qsb__http_head_write(const char *bytes, const struct qsb__http_head *head, const struct qsb__http_onward *onward,
+			    char *out, size_t size)
 {
 	const char *line_end = memchr(bytes, '\n', head->size);
 	struct writing writing = {.out = out, .size = size};
 
-	if (head->form == QSB__HTTP_AUTHORITY || !line_end || (absolute && !head->host[0]) ||
-	    (proxy_authorization && !is_field_value(proxy_authorization)))
+	if (head->form == QSB__HTTP_AUTHORITY || !line_end || (onward->absolute && !head->host[0]) ||
+	    (onward->authorization && !is_field_value(onward->authorization)))
 		return 0;
-	put_request_line(&writing, bytes, head, absolute);
+	put_request_line(&writing, bytes, head, onward->absolute);
 	put_fields(&writing, (struct qsb__http_text){line_end + 1, head->size - (size_t)(line_end + 1 - bytes)}, head);
-	if (absolute && proxy_authorization) {
+	if (onward->absolute && onward->authorization) {
 		put_text(&writing, "Proxy-Authorization: ");
-		put_text(&writing, proxy_authorization);
+		put_text(&writing, onward->authorization);
 		put_text(&writing, "\r\n");
 	}
 	put_text(&writing, head->upgrade ? "Connection: upgrade\r\n\r\n" : "Connection: close\r\n\r\n");
