@@ -8,6 +8,7 @@
 #include "cli/backend.h"
 #include "cli/load.h"
 #include "cli/message.h"
+#include "cli/network.h"
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "os/descriptors.h"
@@ -63,13 +64,31 @@ static const struct qsb__option options[] = {
 	 .value = QSB__VALUE_TEXT,
 	 .metavar = "N",
 	 .group = QSB__GROUP_OUTPUT,
-	 .summary = "Read orders from this descriptor: {\"kill\":15}, {\"resize\":[ROWS,COLUMNS]}."},
+	 .summary = "Read orders from this descriptor: {\"kill\":15}, {\"resize\":[ROWS,COLUMNS]}, "
+		    "{\"approve\":{\"id\":N,\"answer\":\"allow-once\"}}."},
 	{.id = QSB__OPT_PASS_FD,
 	 .name = "--pass-fd",
 	 .value = QSB__VALUE_TEXT,
 	 .metavar = "N",
 	 .group = QSB__GROUP_OUTPUT,
 	 .summary = "Leave this descriptor open for the command. Every other one above 2 is closed."},
+	{.id = QSB__OPT_NETWORK_LOG,
+	 .name = "--network-log",
+	 .value = QSB__VALUE_PATH,
+	 .metavar = "FILE",
+	 .group = QSB__GROUP_NETWORK,
+	 .summary = "Add each connection of a filtered network to this file, as one line of JSON."},
+	{.id = QSB__OPT_ASK_NETWORK,
+	 .name = "--ask-network",
+	 .group = QSB__GROUP_NETWORK,
+	 .summary = "A connection to a host under no rule waits: an event asks, and the answer (allow-once, allow-run, "
+		    "deny) comes as an order. Needs --events-fd and --control-fd."},
+	{.id = QSB__OPT_ASK_TIMEOUT,
+	 .name = "--ask-timeout",
+	 .value = QSB__VALUE_TEXT,
+	 .metavar = "SECONDS",
+	 .group = QSB__GROUP_NETWORK,
+	 .summary = "How long it waits before it is refused. Default: 60."},
 	{.id = 0},
 };
 
@@ -223,11 +242,11 @@ static void report_exec_failure(const char *name, int os_code)
 	qsb__message("%s: %s", name, looked_up ? "command not found" : strerror(os_code));
 }
 
-/* One line for a person who wonders why the command failed. */
-static void report_denial(const struct qsb__result *result)
+enum { MOST_REPORTED = 4 };
+
+/* A line for a person who wonders why the command failed; `more` = how many others there are. */
+static void report_denial(const struct qsb__denial *denial, size_t more)
 {
-	const struct qsb__denial *denial = &result->denials[0];
-	size_t more = result->denial_count - 1 + result->denials_left_out;
 	bool limit = strcmp(denial->kind, "limit") == 0;
 	const char *lead_in = !denial->suggestion[0] ? "" : limit ? "; to raise it: " : "; to allow it: ";
 	char others[40] = "";
@@ -239,17 +258,32 @@ static void report_denial(const struct qsb__result *result)
 		     denial->rule[0] ? ")" : "", lead_in, denial->suggestion, others);
 }
 
+/* The first one, and the hosts after it: one is seldom all that a command needs. */
+static void report_denials(const struct qsb__result *result)
+{
+	const struct qsb__denial *shown[MOST_REPORTED];
+	size_t count = 0, all = result->denial_count + result->denials_left_out;
+
+	for (size_t i = 0; i < result->denial_count && count < MOST_REPORTED; i++)
+		if (count == 0 || strcmp(result->denials[i].kind, "network") == 0)
+			shown[count++] = &result->denials[i];
+	for (size_t i = 0; i < count; i++)
+		report_denial(shown[i], i + 1 == count ? all - count : 0);
+}
+
 static void report_to_person(const struct qsb__result *result, const char *name)
 {
 	if (result->exec_errno)
 		report_exec_failure(name, result->exec_errno);
 	else if (result->exit_code != 0 && result->denial_count > 0 && isatty(STDERR_FILENO))
-		report_denial(result);
+		report_denials(result);
+	qsb__network_report(result);
 }
 
 static int run_loaded(const struct qsb__invocation *invocation, const struct descriptors *descriptors,
 		      const struct qsb__plan *plan, struct qsb_error *err)
 {
+	QSB_CLEANUP_FD int network_log = -1;
 	QSB_CLEANUP_FREE char **command = NULL;
 	QSB_CLEANUP_FREE char *json = NULL;
 	QSB_CLEANUP(qsb__result_clear) struct qsb__result result = {.exit_code = 0};
@@ -260,6 +294,7 @@ static int run_loaded(const struct qsb__invocation *invocation, const struct des
 		.tty = qsb__invocation_value(invocation, QSB__OPT_TTY) != NULL,
 		.events_fd = descriptors->events,
 		.control_fd = descriptors->control,
+		.count_traffic = wants_json(invocation, descriptors),
 		.pass_fds = descriptors->pass,
 		.pass_count = descriptors->pass_count,
 	};
@@ -268,8 +303,11 @@ static int run_loaded(const struct qsb__invocation *invocation, const struct des
 	if (rc == 0)
 		rc = qsb__backend_choose(&request.backend, qsb__invocation_value(invocation, QSB__OPT_BACKEND), plan,
 					 err);
+	if (rc == 0)
+		rc = qsb__network_options(&request, invocation, err);
 	if (rc)
 		return rc;
+	network_log = request.network_log_fd;
 	request.argv = command;
 	rc = qsb__run(&request, &result, err);
 	if (rc < 0) {

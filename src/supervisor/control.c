@@ -27,6 +27,21 @@ static void resize(struct qsb__supervisor *supervisor, const json_t *size)
 	ioctl(fd, TIOCSWINSZ, &wanted);
 }
 
+static void approve(struct qsb__supervisor *supervisor, const json_t *given)
+{
+	static const char *const answers[] = {
+		[QSB__ANSWER_DENY] = "deny", [QSB__ANSWER_ONCE] = "allow-once", [QSB__ANSWER_RUN] = "allow-run"};
+	const json_t *id = json_object_get(given, "id");
+	const char *answer = json_string_value(json_object_get(given, "answer"));
+
+	if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) > UINT32_MAX || !answer)
+		return;
+	/* A word that is none of these is no answer: the connection is refused when its time is over. */
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+		if (strcmp(answers[i], answer) == 0)
+			qsb__broker_approve(supervisor, (uint32_t)json_integer_value(id), (enum qsb__broker_answer)i);
+}
+
 static void obey(struct qsb__supervisor *supervisor, const char *line, size_t length)
 {
 	json_t *order = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
@@ -42,6 +57,8 @@ static void obey(struct qsb__supervisor *supervisor, const char *line, size_t le
 	}
 	if (json_is_array(json_object_get(order, "resize")))
 		resize(supervisor, json_object_get(order, "resize"));
+	if (json_is_object(json_object_get(order, "approve")))
+		approve(supervisor, json_object_get(order, "approve"));
 	json_decref(order);
 }
 

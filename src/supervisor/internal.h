@@ -4,6 +4,7 @@
 
 #include <uv.h>
 
+#include "broker/broker.h"
 #include "supervisor/capture.h"
 #include "supervisor/run.h"
 
@@ -44,6 +45,7 @@ struct qsb__line_queue {
 	char *text;
 	size_t length, room;
 	unsigned long left_out;
+	int os_error; /* the last write that failed */
 	bool polled;
 	uv_poll_t poll;
 };
@@ -79,6 +81,15 @@ struct qsb__supervisor {
 	struct qsb__line_queue events;
 	char control_text[4096];
 	size_t control_length;
+
+	struct qsb__broker broker;
+	bool broker_serves; /* its events are awaited */
+	bool broker_told;   /* that the command is over */
+	uv_poll_t broker_poll;
+	uv_timer_t broker_bound;
+	struct qsb_error broker_error; /* code 0 = none */
+	struct qsb__line_queue log;
+	uint64_t log_lost; /* lines that could not be written */
 };
 
 /* streams.c */
@@ -129,6 +140,29 @@ void qsb__events_started(struct qsb__supervisor *supervisor);
 void qsb__events_denial(struct qsb__supervisor *supervisor, const struct qsb__denial *denial);
 void qsb__events_ended(struct qsb__supervisor *supervisor);
 void qsb__events_close(struct qsb__supervisor *supervisor);
+
+void qsb__events_connection(struct qsb__supervisor *supervisor, const struct qsb__broker_event *event);
+void qsb__events_request(struct qsb__supervisor *supervisor, const struct qsb__broker_event *event);
+
+/* lines.c */
+void qsb__lines_open(struct qsb__line_queue *queue, uv_loop_t *loop, int fd); /* -1 = there is no reader */
+bool qsb__lines_add(struct qsb__line_queue *queue, const char *line);         /* false = it was left out */
+void qsb__lines_flush(struct qsb__line_queue *queue);
+void qsb__lines_close(struct qsb__line_queue *queue);
+
+/* broker.c: the process between the sandbox and the network, if the plan needs one */
+void qsb__broker_init(struct qsb__supervisor *supervisor);
+int qsb__broker_begin(struct qsb__supervisor *supervisor, struct qsb_error *err);
+int qsb__broker_watch(struct qsb__supervisor *supervisor, struct qsb_error *err);
+void qsb__broker_tell_end(struct qsb__supervisor *supervisor);
+bool qsb__broker_is_awaited(const struct qsb__supervisor *supervisor);
+void qsb__broker_approve(struct qsb__supervisor *supervisor, uint32_t id, enum qsb__broker_answer answer);
+void qsb__broker_end(struct qsb__supervisor *supervisor);
+
+/* network_log.c: --network-log */
+void qsb__network_log_open(struct qsb__supervisor *supervisor);
+void qsb__network_log_add(struct qsb__supervisor *supervisor, const struct qsb__broker_event *event);
+void qsb__network_log_close(struct qsb__supervisor *supervisor);
 
 /* control.c */
 void qsb__control_open(struct qsb__supervisor *supervisor);

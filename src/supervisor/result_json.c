@@ -40,6 +40,31 @@ json_t *qsb__denial_to_json(const struct qsb__denial *denial)
 	return json;
 }
 
+const char *qsb__way_name(uint32_t way)
+{
+	static const char *const names[] = {
+		[QSB__WAY_DIRECT] = "direct",   [QSB__WAY_HTTP] = "http", [QSB__WAY_CONNECT] = "connect",
+		[QSB__WAY_SOCKS] = "socks",     [QSB__WAY_DNS] = "dns",   [QSB__WAY_REACH] = "reach",
+		[QSB__WAY_PUBLISH] = "publish",
+	};
+
+	return way < sizeof(names) / sizeof(names[0]) ? names[way] : "unknown";
+}
+
+void qsb__connection_to_json(json_t *json, const struct qsb__broker_event *event)
+{
+	json_object_set_new(json, "time", time_json((int64_t)event->time_ms));
+	json_object_set_new(json, "host", qsb__json_text(event->host));
+	json_object_set_new(json, "port", event->port ? json_integer(event->port) : json_null());
+	json_object_set_new(json, "address", event->address[0] ? qsb__json_text(event->address) : json_null());
+	json_object_set_new(json, "way", json_string(qsb__way_name(event->way)));
+	json_object_set_new(json, "sent", json_integer((json_int_t)event->sent));
+	json_object_set_new(json, "received", json_integer((json_int_t)event->received));
+	json_object_set_new(json, "durationMs", json_integer((json_int_t)event->duration_ms));
+	json_object_set_new(json, "rule", qsb__json_text(event->rule));
+	json_object_set_new(json, "reason", event->reason[0] ? qsb__json_text(event->reason) : json_null());
+}
+
 static json_t *denials_json(const struct qsb__result *result)
 {
 	json_t *list = json_array();
@@ -99,6 +124,18 @@ static json_t *gaps_json(const struct qsb__result *result)
 	return list;
 }
 
+/* What went over the network altogether. */
+static json_t *network_json(const struct qsb__result *result)
+{
+	static const char *const modes[] = {"off", "filtered", "host"};
+	const struct qsb__traffic *traffic = &result->traffic;
+
+	return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "mode", modes[result->plan->network], "connections",
+			 (json_int_t)traffic->connections, "denied", (json_int_t)traffic->denied, "failed",
+			 (json_int_t)traffic->failed, "sent", (json_int_t)traffic->sent, "received",
+			 (json_int_t)traffic->received);
+}
+
 static json_t *sandbox_json(const struct qsb__result *result)
 {
 	json_t *json = json_object();
@@ -110,6 +147,10 @@ static json_t *sandbox_json(const struct qsb__result *result)
 		json_object_set_new(limits, qsb__limit_names[i], json_string(result->limit_by[i]));
 	json_object_set_new(json, "limitsBy", limits);
 	json_object_set_new(json, "notEnforced", gaps_json(result));
+	if (result->has_broker) {
+		json_object_set_new(json, "network", network_json(result));
+		json_object_set_new(json, "brokerLost", json_boolean(result->broker_lost));
+	}
 	return json;
 }
 

@@ -35,9 +35,14 @@ static bool has_output(const struct qsb__supervisor *supervisor)
 	return qsb__stream_is_busy(&supervisor->out) || qsb__stream_is_busy(&supervisor->err);
 }
 
+static bool is_over(const struct qsb__supervisor *supervisor)
+{
+	return supervisor->ended && !has_output(supervisor) && !qsb__broker_is_awaited(supervisor);
+}
+
 void qsb__supervisor_settle(struct qsb__supervisor *supervisor)
 {
-	if (supervisor->ended && !has_output(supervisor))
+	if (is_over(supervisor))
 		uv_stop(&supervisor->loop);
 }
 
@@ -85,6 +90,7 @@ static void end_loop(struct qsb__supervisor *supervisor)
 	uv_timer_stop(&supervisor->watch);
 	qsb__input_finish(supervisor);
 	qsb__stream_close(&supervisor->in, true);
+	qsb__broker_tell_end(supervisor);
 	if (has_output(supervisor)) {
 		supervisor->linger.data = supervisor;
 		uv_timer_init(&supervisor->loop, &supervisor->linger);
@@ -301,7 +307,6 @@ static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	launch->pass_fds = request->pass_fds;
 	launch->pass_count = request->pass_count;
 	launch->tty = request->tty;
-	launch->broker_fd = -1;
 	launch->new_session = !request->tty && !any_terminal();
 	launch->foreground = !request->tty && has_foreground();
 	supervisor->shares_terminal = !launch->new_session && !request->tty && !launch->foreground;
@@ -342,7 +347,9 @@ static int watch_over(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	qsb__events_open(supervisor);
 	qsb__control_open(supervisor);
 	qsb__watch_start(supervisor);
-	code = qsb__input_start(supervisor, err);
+	code = qsb__broker_watch(supervisor, err);
+	if (code == 0)
+		code = qsb__input_start(supervisor, err);
 	return code == 0 && qsb__output_is_relayed(supervisor) ? relay(supervisor, err) : code;
 }
 
@@ -369,7 +376,9 @@ static void tear_down(struct qsb__supervisor *supervisor)
 	qsb__stream_stop(&supervisor->in);
 	qsb__events_close(supervisor);
 	qsb__input_finish(supervisor);
+	qsb__network_log_close(supervisor);
 	close_loop(&supervisor->loop);
+	qsb__broker_end(supervisor);
 	supervisor->request->backend->release(supervisor->sandbox);
 	for (int i = 0; i < 4; i++)
 		if (supervisor->pipes[i / 2][i % 2] >= 0)
@@ -382,6 +391,12 @@ static int judge_end(const struct qsb__supervisor *supervisor, struct qsb_error 
 {
 	const struct qsb__outcome *outcome = &supervisor->outcome;
 
+	/* It knows better what it could not do than the sandbox that waited for it. */
+	if (outcome->end == QSB__END_FAILED && supervisor->broker_error.code) {
+		if (err)
+			*err = supervisor->broker_error;
+		return supervisor->broker_error.code;
+	}
 	if (outcome->end == QSB__END_FAILED) {
 		if (err)
 			*err = outcome->error;
@@ -397,8 +412,10 @@ static int judge_end(const struct qsb__supervisor *supervisor, struct qsb_error 
 static int run_loop(struct qsb__supervisor *supervisor, struct qsb_error *err)
 {
 	const struct qsb__backend *backend = supervisor->request->backend;
-	int code = backend->prepare(&supervisor->sandbox, supervisor->request->plan, err);
+	int code = qsb__broker_begin(supervisor, err);
 
+	if (code == 0)
+		code = backend->prepare(&supervisor->sandbox, supervisor->request->plan, err);
 	supervisor->start_ns = now_ns();
 	if (code == 0)
 		code = backend->start(supervisor->sandbox, &supervisor->launch, err);
@@ -406,7 +423,7 @@ static int run_loop(struct qsb__supervisor *supervisor, struct qsb_error *err)
 		code = watch_over(supervisor, err);
 	if (code != 0)
 		return code;
-	while (!supervisor->ended || has_output(supervisor))
+	while (!is_over(supervisor))
 		uv_run(&supervisor->loop, UV_RUN_DEFAULT);
 	return judge_end(supervisor, err);
 }
@@ -426,6 +443,7 @@ int qsb__run(const struct qsb__run_request *request, struct qsb__result *result,
 	supervisor->events.fd = supervisor->signals_fd = -1;
 	memset(supervisor->pipes, -1, sizeof(supervisor->pipes));
 	qsb__input_init(supervisor);
+	qsb__broker_init(supervisor);
 	if (uv_loop_init(&supervisor->loop) != 0) {
 		free(supervisor);
 		return qsb__fail_memory(err, "launch");

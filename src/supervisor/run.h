@@ -10,11 +10,15 @@ enum { QSB__EXIT_TIMEOUT = 124, QSB__EXIT_SANDBOX = 125, QSB__EXIT_NOT_EXECUTABL
 struct qsb__run_request {
 	const struct qsb__backend *backend;
 	const struct qsb__plan *plan;
-	char *const *argv; /* NULL-terminated, at least one */
-	bool capture;      /* keep stdout and stderr for the result instead of passing the caller's streams on */
-	bool tty;          /* give the command a pseudo-terminal of its own */
-	int events_fd;     /* JSON lines, -1 = none */
-	int control_fd;    /* JSON lines in: {"kill":9}, {"resize":[rows,columns]}; -1 = none */
+	char *const *argv;  /* NULL-terminated, at least one */
+	bool capture;       /* keep stdout and stderr for the result instead of passing the caller's streams on */
+	bool tty;           /* give the command a pseudo-terminal of its own */
+	int events_fd;      /* JSON lines, -1 = none */
+	int control_fd;     /* JSON lines in: {"kill":9}, {"resize":[rows,columns]}; -1 = none */
+	int network_log_fd; /* JSON lines of the connections, -1 = none */
+	bool ask_network;   /* connections to a name under no rule wait for {"approve":…} on control_fd */
+	uint64_t ask_ms;    /* how long */
+	bool count_traffic; /* somebody reads what the result says of the network */
 	const int *pass_fds;
 	size_t pass_count;
 };
@@ -23,6 +27,13 @@ struct qsb__capture {
 	char *data; /* head and tail, with a line between them that says how much was left out */
 	size_t length;
 	bool truncated;
+};
+
+/* Of all connections that ended or were refused. */
+struct qsb__traffic {
+	uint64_t connections, denied, failed; /* `denied` and `failed` are among the connections */
+	uint64_t sent, received;              /* bytes from the command, and to it */
+	uint64_t left_out;                    /* that the broker could not tell of */
 };
 
 struct qsb__result {
@@ -36,6 +47,12 @@ struct qsb__result {
 	uint64_t duration_ms, user_ms, system_ms, max_rss_bytes, processes;
 	struct qsb__denial *denials;
 	size_t denial_count, denials_left_out;
+	bool has_broker;
+	bool broker_lost;              /* it ended before the command: from then on there was no network */
+	struct qsb_error broker_error; /* what it said of that; code 0 = nothing */
+	struct qsb__traffic traffic;   /* all of it with count_traffic, else only what was refused */
+	uint64_t log_lost;             /* lines that the network log does not have */
+	int log_error;                 /* errno of it, 0 = its reader was too slow */
 	const struct qsb__backend *backend;
 	const struct qsb__plan *plan;
 	char limit_by[9][16]; /* in the order of qsb__limit_names */

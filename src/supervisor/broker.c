@@ -1,0 +1,246 @@
+/*
+ * The broker as the supervisor sees it. It reads hostile bytes and may be in somebody else's hands: what it says is
+ * checked here, and never waited for without a bound.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/error.h"
+#include "supervisor/internal.h"
+
+enum { LAST_WORDS_MS = 500, EVENTS_AT_ONCE = 64 };
+/* The end of the year 9999: what a date of four digits can say. */
+#define LATEST_MS 253402300799999ULL
+
+/* ---- what it says ---- */
+
+/* One line of plain ASCII, whatever was there. */
+static void check_text(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (; *text; text++)
+		if (*text < 0x20 || *text > 0x7E)
+			*text = '?';
+}
+
+/* A byte that is neither 0 nor 1 must not be read as a bool. */
+static void check_flag(bool *flag)
+{
+	unsigned char byte;
+
+	memcpy(&byte, flag, 1);
+	*flag = byte != 0;
+}
+
+static void check_number(uint64_t *number, uint64_t most)
+{
+	if (*number > most)
+		*number = most;
+}
+
+static bool check_event(struct qsb__broker_event *event)
+{
+	check_text(event->host, sizeof(event->host));
+	check_text(event->address, sizeof(event->address));
+	check_text(event->rule, sizeof(event->rule));
+	check_text(event->suggestion, sizeof(event->suggestion));
+	check_text(event->reason, sizeof(event->reason));
+	check_text(event->error.where, sizeof(event->error.where));
+	check_text(event->error.message, sizeof(event->error.message));
+	check_flag(&event->allowed);
+	check_flag(&event->failed);
+	check_number(&event->time_ms, LATEST_MS);
+	check_number(&event->duration_ms, LATEST_MS);
+	check_number(&event->sent, INT64_MAX / 2);
+	check_number(&event->received, INT64_MAX / 2);
+	check_number(&event->left_out, UINT32_MAX);
+	if (event->error.code < QSB_E_STATE || event->error.code >= 0)
+		event->error.code = QSB_E_OS;
+	return event->kind <= QSB__BROKER_REQUEST && event->way <= QSB__WAY_PUBLISH;
+}
+
+static void add_up(uint64_t *sum, uint64_t more)
+{
+	*sum = *sum > INT64_MAX / 2 ? *sum : *sum + more;
+}
+
+static void count(struct qsb__traffic *traffic, const struct qsb__broker_event *event)
+{
+	traffic->connections++;
+	traffic->denied += !event->allowed;
+	traffic->failed += event->allowed && event->failed;
+	add_up(&traffic->sent, event->sent);
+	add_up(&traffic->received, event->received);
+}
+
+static void deny(struct qsb__supervisor *supervisor, const struct qsb__broker_event *event)
+{
+	bool lookup = event->kind == QSB__BROKER_LOOKUP;
+	bool brackets = !lookup && strchr(event->host, ':');
+	struct qsb__denial denial;
+
+	memset(&denial, 0, sizeof(denial));
+	snprintf(denial.kind, sizeof(denial.kind), "network");
+	snprintf(denial.operation, sizeof(denial.operation), lookup ? "lookup" : "connect");
+	snprintf(denial.target, sizeof(denial.target), "%s%s%s", brackets ? "[" : "", event->host, brackets ? "]" : "");
+	if (!lookup)
+		snprintf(denial.target + strlen(denial.target), 8, ":%u", event->port);
+	snprintf(denial.rule, sizeof(denial.rule), "%.127s", event->rule);
+	/* Half an option is worse than none. */
+	if (strlen(event->suggestion) < sizeof(denial.suggestion))
+		memcpy(denial.suggestion, event->suggestion, strlen(event->suggestion));
+	qsb__deny(supervisor, &denial);
+}
+
+static void take_event(struct qsb__supervisor *supervisor, const struct qsb__broker_event *event)
+{
+	supervisor->result->traffic.left_out += event->left_out;
+	switch (event->kind) {
+	case QSB__BROKER_FAILED:
+		if (!supervisor->broker_error.code)
+			supervisor->broker_error = event->error;
+		break;
+	case QSB__BROKER_CONNECTION:
+		count(&supervisor->result->traffic, event);
+		qsb__network_log_add(supervisor, event);
+		qsb__events_connection(supervisor, event);
+		if (!event->allowed)
+			deny(supervisor, event);
+		break;
+	case QSB__BROKER_LOOKUP:
+		qsb__network_log_add(supervisor, event);
+		deny(supervisor, event);
+		break;
+	default:
+		if (supervisor->request->ask_network)
+			qsb__events_request(supervisor, event);
+		else
+			qsb__broker_answer(&supervisor->broker, event->id, QSB__ANSWER_DENY);
+	}
+}
+
+/* ---- its life ---- */
+
+static void stop_watching(struct qsb__supervisor *supervisor)
+{
+	supervisor->broker_serves = false;
+	uv_poll_stop(&supervisor->broker_poll);
+	uv_timer_stop(&supervisor->broker_bound);
+	qsb__supervisor_settle(supervisor);
+}
+
+/*
+ * The command goes on: its connections are dead, and it has no way to others. To kill it would not be safer, and would
+ * lose what it still can do.
+ */
+static void note_loss(struct qsb__supervisor *supervisor)
+{
+	struct qsb__denial denial;
+
+	supervisor->result->broker_lost = true;
+	supervisor->result->broker_error = supervisor->broker_error;
+	memset(&denial, 0, sizeof(denial));
+	snprintf(denial.kind, sizeof(denial.kind), "network");
+	snprintf(denial.operation, sizeof(denial.operation), "broker");
+	snprintf(denial.rule, sizeof(denial.rule), "/network/mode");
+	qsb__deny(supervisor, &denial);
+}
+
+static void gone(struct qsb__supervisor *supervisor)
+{
+	if (!supervisor->broker_told && supervisor->started)
+		note_loss(supervisor);
+	stop_watching(supervisor);
+}
+
+static void ready(uv_poll_t *handle, int status, int events)
+{
+	struct qsb__supervisor *supervisor = handle->data;
+	struct qsb__broker_event event;
+
+	for (int i = 0; i < EVENTS_AT_ONCE; i++) {
+		int code = qsb__broker_read(&supervisor->broker, &event);
+
+		if (code == 0)
+			return;
+		/* Who speaks nonsense is not the broker that was started. */
+		if (code < 0 || !check_event(&event)) {
+			gone(supervisor);
+			return;
+		}
+		take_event(supervisor, &event);
+	}
+}
+
+static void bound_over(uv_timer_t *timer)
+{
+	stop_watching(timer->data);
+}
+
+void qsb__broker_init(struct qsb__supervisor *supervisor)
+{
+	supervisor->broker.launch_fd = supervisor->broker.events_fd = -1;
+	supervisor->log.fd = -1;
+	supervisor->launch.broker_fd = -1;
+}
+
+int qsb__broker_begin(struct qsb__supervisor *supervisor, struct qsb_error *err)
+{
+	const struct qsb__run_request *request = supervisor->request;
+	const struct qsb__broker_options options = {
+		.plan = request->plan,
+		.ask = request->ask_network,
+		.ask_ms = request->ask_ms,
+		.report_all = request->network_log_fd >= 0 || request->events_fd >= 0 || request->count_traffic,
+	};
+	int code;
+
+	if (!qsb__broker_needed(request->plan))
+		return 0;
+	code = qsb__broker_start(&supervisor->broker, &options, err);
+	if (code != 0)
+		return code;
+	supervisor->result->has_broker = true;
+	supervisor->launch.broker_fd = supervisor->broker.launch_fd;
+	return 0;
+}
+
+int qsb__broker_watch(struct qsb__supervisor *supervisor, struct qsb_error *err)
+{
+	qsb__broker_launched(&supervisor->broker);
+	if (supervisor->broker.events_fd < 0)
+		return 0;
+	qsb__network_log_open(supervisor);
+	supervisor->broker_poll.data = supervisor->broker_bound.data = supervisor;
+	uv_timer_init(&supervisor->loop, &supervisor->broker_bound);
+	if (uv_poll_init(&supervisor->loop, &supervisor->broker_poll, supervisor->broker.events_fd) != 0 ||
+	    uv_poll_start(&supervisor->broker_poll, UV_READABLE | UV_DISCONNECT, ready) != 0)
+		return qsb__fail(err, QSB_E_OS, "broker", "cannot listen to the broker");
+	supervisor->broker_serves = true;
+	return 0;
+}
+
+void qsb__broker_tell_end(struct qsb__supervisor *supervisor)
+{
+	supervisor->broker_told = true;
+	if (!supervisor->broker_serves)
+		return;
+	qsb__broker_finish(&supervisor->broker);
+	uv_timer_start(&supervisor->broker_bound, bound_over, LAST_WORDS_MS, 0);
+}
+
+bool qsb__broker_is_awaited(const struct qsb__supervisor *supervisor)
+{
+	return supervisor->broker_serves;
+}
+
+void qsb__broker_approve(struct qsb__supervisor *supervisor, uint32_t id, enum qsb__broker_answer answer)
+{
+	if (supervisor->broker_serves)
+		qsb__broker_answer(&supervisor->broker, id, answer);
+}
+
+void qsb__broker_end(struct qsb__supervisor *supervisor)
+{
+	qsb__broker_free(&supervisor->broker);
+}
