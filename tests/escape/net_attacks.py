@@ -248,7 +248,8 @@ def rearrange(case):
                    ['interface-down', 'lo'], ['bind', '127.0.0.1', '1023'], ['bind', '::', '53']):
         outside = case.plain([*own, case.attack, *attack])
         case.control(outside.code == 0, f'{" ".join(attack)} does not work in a network of one\'s own: {outside.out}')
-        case.refused(case.inside([case.attack, *attack]), ['EPERM', 'EACCES'])
+        for options in ([], ['--network', 'filtered', '--allow-domain', 'example.com']):
+            case.refused(case.inside([case.attack, *attack], options), ['EPERM', 'EACCES'])
 
 
 @row('W-net-1', 'a development server inside is reached from inside: 127.0.0.1, localhost, ::1, any address')
