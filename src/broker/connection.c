@@ -114,6 +114,17 @@ static void failed(struct qsb__connection *connection)
 	qsb__connection_reset(connection);
 }
 
+/* Which direction of the relay waited for this. */
+static unsigned directions(const struct qsb__connection *connection, const uv_poll_t *handle, int status, int events)
+{
+	bool client = handle == &connection->client_poll;
+
+	if (status != 0)
+		return QSB__RELAY_UP | QSB__RELAY_DOWN;
+	return (events & UV_READABLE ? (client ? QSB__RELAY_UP : QSB__RELAY_DOWN) : 0U) |
+	       (events & UV_WRITABLE ? (client ? QSB__RELAY_DOWN : QSB__RELAY_UP) : 0U);
+}
+
 static void ready(uv_poll_t *handle, int status, int events)
 {
 	struct qsb__connection *connection = handle->data;
@@ -125,7 +136,7 @@ static void ready(uv_poll_t *handle, int status, int events)
 		if (status != 0)
 			*(handle == &connection->client_poll ? &connection->client_events
 							     : &connection->server_events) = 0;
-		qsb__relay_run(connection);
+		qsb__relay_run(connection, directions(connection, handle, status, events));
 		if (status != 0 && !connection->closing)
 			failed(connection);
 	} else if (status != 0 || !connection->client_ready) {
@@ -230,6 +241,9 @@ void qsb__connection_drop_head(struct qsb__connection *connection, size_t bytes)
 {
 	connection->head_length -= bytes;
 	memmove(connection->head, connection->head + bytes, connection->head_length);
+	/* Most connections need no more of it; a body takes the same room piece by piece. */
+	if (connection->head_length == 0 && connection->gate != QSB__GATE_HTTP)
+		qsb__connection_free_head(connection);
 }
 
 void qsb__connection_free_head(struct qsb__connection *connection)

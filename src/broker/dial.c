@@ -3,6 +3,7 @@
  * of the judged is dialled: nobody asks for it again in between.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,14 @@
 
 enum {
 	STAGGER_MS = 300, /* RFC 8305: after that the next address is tried beside the present one */
-	ALL_MS = 60000    /* for all of them */
+	ALL_MS = 60000,   /* for all of them */
+	CONNECTED = -1    /* no errno */
 };
 
 struct attempt {
 	struct qsb__dial *dial;
-	int fd;
+	int fd; /* -1 = it is over */
+	bool polled;
 	uv_poll_t poll;
 };
 
@@ -54,7 +57,8 @@ static void stop(struct attempt *attempt, bool keep_fd)
 {
 	if (attempt->fd < 0)
 		return;
-	uv_close((uv_handle_t *)&attempt->poll, poll_closed);
+	if (attempt->polled)
+		uv_close((uv_handle_t *)&attempt->poll, poll_closed);
 	if (!keep_fd)
 		close(attempt->fd);
 	attempt->fd = -1;
@@ -180,7 +184,18 @@ static int new_socket(const struct qsb__connection *connection, int family)
 	return socket(family == 4 ? AF_INET : AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* Starts with one address. 0, or an errno. */
+/* A near server answers before the call returns. */
+static bool is_connected(int fd)
+{
+	struct pollfd state = {.fd = fd, .events = POLLOUT};
+	int error = 0;
+	socklen_t size = sizeof(error);
+
+	return poll(&state, 1, 0) == 1 && state.revents == POLLOUT &&
+	       getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error == 0;
+}
+
+/* Starts with one address. 0, or an errno, or CONNECTED. */
 static int start(struct qsb__dial *dial, struct attempt *attempt, const struct qsb__address *address)
 {
 	struct qsb__connection *connection = dial->connection;
@@ -195,9 +210,14 @@ static int start(struct qsb__dial *dial, struct attempt *attempt, const struct q
 		return errno ? errno : EMFILE;
 	if (connect(fd, (const struct sockaddr *)&name, size) != 0 && errno != EINPROGRESS)
 		return errno;
+	if (is_connected(fd)) {
+		attempt->fd = qsb__take_fd(&fd);
+		return CONNECTED;
+	}
 	if (uv_poll_init(&connection->run->loop, &attempt->poll, fd) != 0)
 		return ENOMEM;
 	attempt->fd = qsb__take_fd(&fd);
+	attempt->polled = true;
 	dial->handles++;
 	return uv_poll_start(&attempt->poll, UV_WRITABLE, attempt_ready) == 0 ? 0 : ENOMEM;
 }
@@ -232,6 +252,10 @@ static void try_next(struct qsb__dial *dial)
 		size_t index = dial->next++;
 		int error = start(dial, &dial->attempts[index], &dial->candidates[index]);
 
+		if (error == CONNECTED) {
+			connected(&dial->attempts[index]);
+			return;
+		}
 		started = error == 0;
 		if (error)
 			dial->error = error;

@@ -177,4 +177,6 @@ void qsb__first_bytes_await(struct qsb__connection *connection)
 		qsb__connection_expect(connection, client_spoke, SILENCE_MS, qsb__target_judge);
 	else
 		qsb__connection_expect(connection, client_spoke, PATIENCE_MS, NULL);
+	/* It may have spoken before we got to know of it. */
+	client_spoke(connection);
 }

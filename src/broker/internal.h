@@ -64,9 +64,21 @@ struct qsb__broker_run {
 	bool accepting, finishing;
 };
 
+/* What a direction of a relay waits for. */
+enum qsb__need {
+	QSB__NEED_READ,  /* from the side the bytes come from */
+	QSB__NEED_WRITE, /* to the other */
+	QSB__NEED_NONE,  /* it is over, or waits for the other direction */
+	QSB__NEED_GO_ON, /* inside relay.c: the next step's turn */
+	QSB__NEED_END    /* inside relay.c: it broke, or the connection is closed */
+};
+
+enum { QSB__RELAY_UP = 1U << 0, QSB__RELAY_DOWN = 1U << 1 };
+
 /* One direction of a relay. */
 struct qsb__flow {
 	struct qsb__mover mover;
+	enum qsb__need need;
 	bool ended;     /* `from` gave its last byte */
 	bool shut;      /* `to` was told so, or is gone */
 	uint64_t bytes; /* given to `to` */
@@ -185,7 +197,8 @@ void qsb__dial_done(struct qsb__connection *connection);
 bool qsb__connection_keep_early(struct qsb__connection *connection, const void *bytes, size_t length);
 /* relay.c: both sides are there. */
 void qsb__relay_begin(struct qsb__connection *connection);
-void qsb__relay_run(struct qsb__connection *connection);
+/* Some of QSB__RELAY_* can go on. */
+void qsb__relay_run(struct qsb__connection *connection, unsigned directions);
 void qsb__relay_clear(struct qsb__connection *connection);
 
 /* refuse.c: in the words of the client's protocol, then the end. */

@@ -53,6 +53,7 @@ static void read_request(struct qsb__connection *connection)
 void qsb__proxy_http_begin(struct qsb__connection *connection)
 {
 	qsb__connection_expect(connection, read_request, PATIENCE_MS, NULL);
+	read_request(connection);
 }
 
 /* ---- SOCKS ---- */
@@ -122,6 +123,7 @@ static void read_offer(struct qsb__connection *connection)
 void qsb__proxy_socks_begin(struct qsb__connection *connection)
 {
 	qsb__connection_expect(connection, read_offer, PATIENCE_MS, NULL);
+	read_offer(connection);
 }
 
 /* ---- connected ---- */

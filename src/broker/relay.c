@@ -12,22 +12,14 @@
 
 enum { ROUNDS = 16, BODY_BYTES = 64 * 1024, HALF_CLOSED_MS = 600000 };
 
-enum need {
-	NEED_READ,  /* from the side the bytes come from */
-	NEED_WRITE, /* to the other */
-	NEED_NONE,  /* it is over, or waits for the other direction */
-	NEED_GO_ON, /* not this function's affair (any more) */
-	NEED_END    /* the connection is closed: touch nothing */
-};
-
-static enum need broken(struct qsb__connection *connection, const char *why)
+static enum qsb__need broken(struct qsb__connection *connection, const char *why)
 {
 	if (!connection->reason) {
 		connection->reason = why;
 		connection->failed = true;
 	}
 	qsb__connection_reset(connection);
-	return NEED_END;
+	return QSB__NEED_END;
 }
 
 static bool would_block(ssize_t result)
@@ -36,19 +28,19 @@ static bool would_block(ssize_t result)
 }
 
 /* A buffer of ours to a socket. */
-static enum need send_bytes(int to, const void *bytes, size_t length, size_t *sent)
+static enum qsb__need send_bytes(int to, const void *bytes, size_t length, size_t *sent)
 {
 	while (*sent < length) {
 		ssize_t given = send(to, (const char *)bytes + *sent, length - *sent, MSG_NOSIGNAL);
 
 		if (given < 0)
-			return errno == EAGAIN || errno == EINTR ? NEED_WRITE : NEED_END;
+			return errno == EAGAIN || errno == EINTR ? QSB__NEED_WRITE : QSB__NEED_END;
 		*sent += (size_t)given;
 	}
-	return NEED_GO_ON;
+	return QSB__NEED_GO_ON;
 }
 
-static enum need move(struct qsb__connection *connection, struct qsb__flow *flow, int from, int to)
+static enum qsb__need move(struct qsb__connection *connection, struct qsb__flow *flow, int from, int to)
 {
 	struct qsb__movers *movers = connection->run->movers;
 
@@ -58,39 +50,39 @@ static enum need move(struct qsb__connection *connection, struct qsb__flow *flow
 		while (flow->mover.held > 0) {
 			moved = qsb__mover_drain(movers, &flow->mover, to);
 			if (would_block(moved))
-				return NEED_WRITE;
+				return QSB__NEED_WRITE;
 			if (moved <= 0)
-				return NEED_END;
+				return QSB__NEED_END;
 			flow->bytes += (size_t)moved;
 		}
 		if (flow->ended)
-			return NEED_NONE;
+			return QSB__NEED_NONE;
 		moved = qsb__mover_fill(movers, &flow->mover, from, UINT64_MAX);
 		if (would_block(moved))
-			return NEED_READ;
+			return QSB__NEED_READ;
 		if (moved < 0)
-			return NEED_END;
+			return QSB__NEED_END;
 		flow->ended = moved == 0;
 	}
-	return flow->mover.held > 0 ? NEED_WRITE : NEED_READ;
+	return flow->mover.held > 0 ? QSB__NEED_WRITE : QSB__NEED_READ;
 }
 
 /* ---- from the client to the server ---- */
 
 /* What is to be sent first is in `first`; it is the head's own buffer where nothing was rewritten. */
-static enum need send_first(struct qsb__connection *connection)
+static enum qsb__need send_first(struct qsb__connection *connection)
 {
-	enum need need;
+	enum qsb__need need;
 
 	if (!connection->first)
-		return NEED_GO_ON;
+		return QSB__NEED_GO_ON;
 	need = send_bytes(connection->server, connection->first, connection->first_length, &connection->first_sent);
-	if (need != NEED_GO_ON)
+	if (need != QSB__NEED_GO_ON)
 		return need;
 	connection->up.bytes += connection->first_length;
 	free(QSB_TAKE(connection->first));
 	connection->first_length = connection->first_sent = 0;
-	return NEED_GO_ON;
+	return QSB__NEED_GO_ON;
 }
 
 static bool copy_to_first(struct qsb__connection *connection, size_t length)
@@ -106,7 +98,7 @@ static bool copy_to_first(struct qsb__connection *connection, size_t length)
 }
 
 /* The client's own bytes of a request: exactly as many as it said. */
-static enum need take_body(struct qsb__connection *connection)
+static enum qsb__need take_body(struct qsb__connection *connection)
 {
 	size_t taken;
 	int read = 0;
@@ -123,52 +115,52 @@ static enum need take_body(struct qsb__connection *connection)
 		return broken(connection, "no memory");
 	if (connection->body.done)
 		connection->gate = QSB__GATE_DONE;
-	return taken > 0 || connection->body.done ? NEED_GO_ON : NEED_READ;
+	return taken > 0 || connection->body.done ? QSB__NEED_GO_ON : QSB__NEED_READ;
 }
 
 /* Nothing more of the client's goes on; but its end does. */
-static enum need after_request(struct qsb__connection *connection)
+static enum qsb__need after_request(struct qsb__connection *connection)
 {
 	char ignored[512];
 	ssize_t length = 1;
 
 	if (connection->switching)
-		return NEED_NONE;
+		return QSB__NEED_NONE;
 	if (connection->head_length > 0 || (length = recv(connection->client, ignored, sizeof(ignored), 0)) > 0) {
 		connection->head_length = 0;
 		if (!connection->reason)
 			connection->reason = "bytes after the request were not passed on: one request a connection";
-		return NEED_READ;
+		return QSB__NEED_READ;
 	}
 	if (length < 0)
-		return errno == EAGAIN || errno == EINTR ? NEED_READ : NEED_END;
+		return errno == EAGAIN || errno == EINTR ? QSB__NEED_READ : QSB__NEED_END;
 	connection->up.ended = true;
-	return NEED_NONE;
+	return QSB__NEED_NONE;
 }
 
-static enum need look(struct qsb__connection *connection)
+static enum qsb__need look(struct qsb__connection *connection)
 {
 	int read = qsb__connection_read_head(connection, QSB__HTTP_HEAD_MAX), known;
 
 	if (read < 0 && connection->head_length == 0) {
 		/* It never speaks, it only listens. */
 		connection->gate = QSB__GATE_OPEN;
-		return NEED_GO_ON;
+		return QSB__NEED_GO_ON;
 	}
 	if (read < 0) {
 		qsb__refuse_bad(connection, 400, "the client ended before it said whom it means");
-		return NEED_END;
+		return QSB__NEED_END;
 	}
 	known = qsb__first_bytes_look(connection);
-	return known < 0 ? NEED_END : known == 0 ? NEED_READ : NEED_GO_ON;
+	return known < 0 ? QSB__NEED_END : known == 0 ? QSB__NEED_READ : QSB__NEED_GO_ON;
 }
 
-static enum need move_up(struct qsb__connection *connection)
+static enum qsb__need move_up(struct qsb__connection *connection)
 {
 	for (;;) {
-		enum need need = send_first(connection);
+		enum qsb__need need = send_first(connection);
 
-		if (need != NEED_GO_ON)
+		if (need != QSB__NEED_GO_ON)
 			return need;
 		if (connection->gate == QSB__GATE_SHUT)
 			need = look(connection);
@@ -180,7 +172,7 @@ static enum need move_up(struct qsb__connection *connection)
 			return move(connection, &connection->up, connection->client, connection->server);
 		else if (!copy_to_first(connection, connection->head_length))
 			return broken(connection, "no memory");
-		if (need != NEED_GO_ON)
+		if (need != QSB__NEED_GO_ON)
 			return need;
 	}
 }
@@ -188,7 +180,7 @@ static enum need move_up(struct qsb__connection *connection)
 /* ---- from the server to the client ---- */
 
 /* A client that asked for another protocol speaks it only after the server agreed. */
-static enum need await_answer(struct qsb__connection *connection)
+static enum qsb__need await_answer(struct qsb__connection *connection)
 {
 	while (connection->switching) {
 		char bytes[16];
@@ -196,9 +188,9 @@ static enum need await_answer(struct qsb__connection *connection)
 		int switches;
 
 		if (length < 0)
-			return errno == EAGAIN || errno == EINTR ? NEED_READ : NEED_END;
+			return errno == EAGAIN || errno == EINTR ? QSB__NEED_READ : QSB__NEED_END;
 		if (length > 0 && !qsb__connection_keep_early(connection, bytes, (size_t)length))
-			return NEED_END;
+			return QSB__NEED_END;
 		switches = qsb__http_switches((char *)connection->early, connection->early_length);
 		if (length > 0 && switches < 0)
 			continue;
@@ -206,30 +198,32 @@ static enum need await_answer(struct qsb__connection *connection)
 		if (switches == 1)
 			connection->gate = QSB__GATE_OPEN;
 	}
-	return NEED_GO_ON;
+	return QSB__NEED_GO_ON;
 }
 
-static enum need send_early(struct qsb__connection *connection)
+static enum qsb__need send_early(struct qsb__connection *connection)
 {
-	enum need need;
+	enum qsb__need need;
 
 	if (!connection->early)
-		return NEED_GO_ON;
+		return QSB__NEED_GO_ON;
 	need = send_bytes(connection->client, connection->early, connection->early_length, &connection->early_sent);
-	if (need != NEED_GO_ON)
+	if (need != QSB__NEED_GO_ON)
 		return need;
 	connection->down.bytes += connection->early_length;
 	free(QSB_TAKE(connection->early));
-	return NEED_GO_ON;
+	connection->early_length = connection->early_sent = 0;
+	return QSB__NEED_GO_ON;
 }
 
-static enum need move_down(struct qsb__connection *connection)
+static enum qsb__need move_down(struct qsb__connection *connection)
 {
-	enum need need = await_answer(connection);
+	enum qsb__need need = await_answer(connection);
 
-	if (need == NEED_GO_ON)
+	if (need == QSB__NEED_GO_ON)
 		need = send_early(connection);
-	return need == NEED_GO_ON ? move(connection, &connection->down, connection->server, connection->client) : need;
+	return need == QSB__NEED_GO_ON ? move(connection, &connection->down, connection->server, connection->client)
+				       : need;
 }
 
 /* ---- both ---- */
@@ -263,44 +257,60 @@ static void no_end_came(struct qsb__connection *connection)
 		expect_end(connection);
 }
 
-void qsb__relay_run(struct qsb__connection *connection)
+static void run_up(struct qsb__connection *connection)
 {
-	bool switching = connection->switching;
-	enum need up = connection->up.shut ? NEED_NONE : move_up(connection);
-	enum need down;
+	struct qsb__flow *up = &connection->up;
 
-	if (connection->closing)
+	up->need = up->shut ? QSB__NEED_NONE : move_up(connection);
+	if (up->need != QSB__NEED_END || connection->closing || !connection->relaying)
 		return;
 	/* The server takes no more, but what it said before may still come. */
-	if (up == NEED_END) {
-		connection->up.ended = connection->up.shut = true;
-		qsb__mover_clear(connection->run->movers, &connection->up.mover);
-	}
-	down = connection->down.shut ? NEED_NONE : move_down(connection);
-	if (down == NEED_END) {
+	up->need = QSB__NEED_NONE;
+	up->ended = up->shut = true;
+	qsb__mover_clear(connection->run->movers, &up->mover);
+}
+
+static void run_down(struct qsb__connection *connection)
+{
+	struct qsb__flow *down = &connection->down;
+	bool switching = connection->switching;
+
+	down->need = down->shut ? QSB__NEED_NONE : move_down(connection);
+	if (down->need == QSB__NEED_END)
 		broken(connection, "the connection was broken off");
+	/* The client may speak now, or is known to have said all. */
+	else if (switching && !connection->switching)
+		run_up(connection);
+}
+
+void qsb__relay_run(struct qsb__connection *connection, unsigned directions)
+{
+	struct qsb__flow *up = &connection->up, *down = &connection->down;
+
+	if (directions & QSB__RELAY_UP)
+		run_up(connection);
+	if (!connection->closing && connection->relaying && (directions & QSB__RELAY_DOWN))
+		run_down(connection);
+	if (connection->closing || !connection->relaying)
 		return;
-	}
-	if (switching && !connection->switching) {
-		qsb__relay_run(connection);
-		return;
-	}
-	if (pass_end_on(&connection->up, connection->server))
+	if (pass_end_on(up, connection->server))
 		expect_end(connection);
-	pass_end_on(&connection->down, connection->client);
-	if (connection->up.shut && connection->down.shut) {
+	pass_end_on(down, connection->client);
+	if (up->shut && down->shut) {
 		qsb__connection_close(connection);
 		return;
 	}
-	qsb__connection_poll(connection, (up == NEED_READ ? UV_READABLE : 0) | (down == NEED_WRITE ? UV_WRITABLE : 0),
-			     (down == NEED_READ ? UV_READABLE : 0) | (up == NEED_WRITE ? UV_WRITABLE : 0));
+	qsb__connection_poll(
+		connection,
+		(up->need == QSB__NEED_READ ? UV_READABLE : 0) | (down->need == QSB__NEED_WRITE ? UV_WRITABLE : 0),
+		(down->need == QSB__NEED_READ ? UV_READABLE : 0) | (up->need == QSB__NEED_WRITE ? UV_WRITABLE : 0));
 }
 
 void qsb__relay_begin(struct qsb__connection *connection)
 {
 	connection->relaying = true;
 	uv_timer_stop(&connection->timer);
-	qsb__relay_run(connection);
+	qsb__relay_run(connection, QSB__RELAY_UP | QSB__RELAY_DOWN);
 }
 
 void qsb__relay_clear(struct qsb__connection *connection)

@@ -10,7 +10,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,22 +26,20 @@
 #include "backend/linux/refusals.h"
 #include "backend/linux/sandbox.h"
 #include "core/cleanup.h"
-
-enum { OPEN_MAX_CALLS = 256, THREAD_STACK = 64 * 1024 };
+#include "os/workers.h"
 
 /* One connect to make: the caller's own socket and our copy of the address. */
 struct connect_call {
 	int listener;
 	uint64_t id;
+	pid_t thread; /* that calls */
 	int socket;
 	struct sockaddr_storage address;
 	socklen_t length;
 	int place; /* O_PATH descriptor that `address` goes through, -1 = none */
 	bool network_off;
-	struct qsb__denial denial; /* who asks, and what is known of a refusal */
+	struct qsb__denial denial; /* what is known of a refusal */
 };
-
-static int open_calls;
 
 static void respond(int listener, uint64_t id, int error)
 {
@@ -212,6 +209,26 @@ static void describe_internet(const struct connect_call *call, char *text, size_
 	}
 }
 
+/* Who asks: its number inside and its name. */
+static void note_caller(pid_t thread, struct qsb__denial *denial)
+{
+	char path[64], text[4096];
+	QSB_CLEANUP_FD int fd = -1;
+	ssize_t length;
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (length <= 0)
+		return;
+	text[length] = '\0';
+	sscanf(text, "Name:\t%31[^\n]", denial->process);
+	at = strstr(text, "\nNStgid:");
+	if (at)
+		sscanf(at, "\nNStgid: %*d %d", &denial->pid);
+}
+
 /* Only what the sandbox refused: an own server that is not there is the command's own affair. */
 static void report(const struct connect_call *call, int error)
 {
@@ -221,12 +238,15 @@ static void report(const struct connect_call *call, int error)
 	if (internet && call->network_off && error == ENETUNREACH) {
 		describe_internet(call, denial.target, sizeof(denial.target));
 		snprintf(denial.rule, sizeof(denial.rule), "/network/mode");
-		snprintf(denial.suggestion, sizeof(denial.suggestion), "--network host");
+		snprintf(denial.suggestion, sizeof(denial.suggestion), "--network filtered --allow-domain %.150s",
+			 denial.target);
 	} else if (!denial.target[0]) {
 		return;
 	}
 	snprintf(denial.kind, sizeof(denial.kind), "network");
 	snprintf(denial.operation, sizeof(denial.operation), "connect");
+	/* The caller still waits for its answer: it is there to be asked. */
+	note_caller(call->thread, &denial);
 	qsb__refusal_add(&denial);
 }
 
@@ -241,7 +261,7 @@ static void answer_connect(struct connect_call *call, int error)
 		close(call->place);
 }
 
-static void *finish(void *argument)
+static void finish(void *argument)
 {
 	struct connect_call *call = argument;
 
@@ -249,8 +269,6 @@ static void *finish(void *argument)
 	answer_connect(call,
 		       connect(call->socket, (const struct sockaddr *)&call->address, call->length) == 0 ? 0 : errno);
 	free(call);
-	__atomic_sub_fetch(&open_calls, 1, __ATOMIC_RELAXED);
-	return NULL;
 }
 
 /*
@@ -259,25 +277,15 @@ static void *finish(void *argument)
  */
 static bool finish_elsewhere(const struct connect_call *call)
 {
-	struct connect_call *copy;
-	pthread_attr_t attributes;
-	pthread_t thread;
-	bool started = false;
+	struct connect_call *copy = malloc(sizeof(*copy));
 
-	if (__atomic_add_fetch(&open_calls, 1, __ATOMIC_RELAXED) <= OPEN_MAX_CALLS &&
-	    (copy = malloc(sizeof(*copy))) != NULL) {
-		*copy = *call;
-		pthread_attr_init(&attributes);
-		pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-		pthread_attr_setstacksize(&attributes, THREAD_STACK);
-		started = pthread_create(&thread, &attributes, finish, copy) == 0;
-		pthread_attr_destroy(&attributes);
-		if (!started)
-			free(copy);
-	}
-	if (!started)
-		__atomic_sub_fetch(&open_calls, 1, __ATOMIC_RELAXED);
-	return started;
+	if (!copy)
+		return false;
+	*copy = *call;
+	if (qsb__workers_run(finish, copy))
+		return true;
+	free(copy);
+	return false;
 }
 
 static int socket_domain(int fd)
@@ -310,38 +318,18 @@ static int begin_connect(const struct qsb__sandbox *sandbox, const struct seccom
 	return error == 0 && !still_waits(call->listener, call->id) ? ESRCH : error;
 }
 
-/* Who asks: its number inside and its name. */
-static void note_caller(pid_t thread, struct qsb__denial *denial)
-{
-	char path[64], text[4096];
-	QSB_CLEANUP_FD int fd = -1;
-	ssize_t length;
-	const char *at;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (length <= 0)
-		return;
-	text[length] = '\0';
-	sscanf(text, "Name:\t%31[^\n]", denial->process);
-	at = strstr(text, "\nNStgid:");
-	if (at)
-		sscanf(at, "\nNStgid: %*d %d", &denial->pid);
-}
-
 static void serve_connect(const struct qsb__sandbox *sandbox, const struct seccomp_notif *request)
 {
 	struct connect_call call = {
 		.listener = sandbox->calls_fd,
 		.id = request->id,
+		.thread = (pid_t)request->pid,
 		.socket = -1,
 		.place = -1,
 		.network_off = sandbox->plan->network == QSB__NETWORK_OFF,
 	};
 	int error = begin_connect(sandbox, request, &call);
 
-	note_caller((pid_t)request->pid, &call.denial);
 	if (error == 0 && finish_elsewhere(&call))
 		return;
 	/* Without an error so far: too many wait already. */

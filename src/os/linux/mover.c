@@ -9,8 +9,8 @@
 #include "core/cleanup.h"
 
 enum {
-	PIPE_BYTES = 256 * 1024,
-	KEPT = 32 /* an ordinary user's pipes may hold 64 MiB in all before the kernel makes them small */
+	PIPE_BYTES = 1024 * 1024,
+	KEPT = 16 /* an ordinary user's pipes may hold 64 MiB in all before the kernel makes them small */
 };
 
 struct qsb__movers {
