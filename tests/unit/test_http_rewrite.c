@@ -83,6 +83,7 @@ static void test_caller(void)
 	static const char plain[] = "GET / HTTP/1.0\r\n\r\n";
 	static const char connect[] = "CONNECT a.example:443 HTTP/1.0\r\n\r\n";
 	const struct qsb__http_onward injected = {.host = "b.example", .authorization = "a\r\nHost: c.example"};
+	const struct qsb__http_onward web = {.host = "::1", .port = 80};
 	const struct qsb__http_onward bare = {.host = "b.example", .port = 443};
 	struct qsb__http_head head;
 	char out[200];
@@ -93,6 +94,9 @@ static void test_caller(void)
 	out[size] = '\0';
 	tap_is_text(out, "GET http://b.example:443/ HTTP/1.0\r\nHost: b.example:443\r\n" END,
 		    "a proxy is asked for what was judged");
+	size = qsb__http_head_write(plain, &head, &web, out, sizeof(out) - 1);
+	out[size] = '\0';
+	tap_is_text(out, "GET http://[::1]/ HTTP/1.0\r\nHost: [::1]\r\n" END, "without the port that http has");
 	tap_ok(qsb__http_head_write(plain, &head, &injected, out, sizeof(out)) == 0,
 	       "a secret that is no line is not written");
 	qsb__http_head_parse(connect, strlen(connect), &head);
