@@ -79,15 +79,16 @@ static bool rewrite(struct qsb__connection *connection, const struct qsb__http_h
 	const struct qsb__upstream *upstream = &connection->run->upstream;
 	size_t room = head->size + REWRITTEN_ROOM;
 	const struct qsb__http_onward onward = {
-		.absolute = connection->absolute,
-		.authorization = connection->absolute && upstream->authorization[0] ? upstream->authorization : NULL,
+		.host = connection->host,
+		.port = connection->port,
+		.authorization = upstream->authorization[0] ? upstream->authorization : NULL,
 	};
 
 	connection->first = malloc(room);
 	if (!connection->first)
 		return false;
-	connection->first_length =
-		qsb__http_head_write((char *)connection->head, head, &onward, (char *)connection->first, room);
+	connection->first_length = qsb__http_head_write(
+		(char *)connection->head, head, connection->absolute ? &onward : NULL, (char *)connection->first, room);
 	connection->first_sent = 0;
 	qsb__connection_drop_head(connection, head->size);
 	return connection->first_length > 0;

@@ -55,19 +55,20 @@ enum qsb__parse qsb__http_head_parse(const char *bytes, size_t length, struct qs
  */
 int qsb__http_is_request(const char *bytes, size_t length);
 
-/* Where a request goes on to. */
+/* A proxy behind us, that a request goes on to. */
 struct qsb__http_onward {
-	bool absolute;             /* a proxy behind us */
-	const char *authorization; /* what that proxy asks for: the value of Proxy-Authorization, NULL = nothing */
+	const char *host; /* what the proxy is asked for: the host and port that were judged, whatever the head says */
+	unsigned port;
+	const char *authorization; /* the value of Proxy-Authorization, NULL = none */
 };
 
 /*
- * Writes the head as it goes on: target in origin form, or absolute form for a proxy behind us; the headers as they
- * were, in their order, without those that end here (Connection and what it names, Keep-Alive, Proxy-*, TE,
- * HTTP2-Settings, Upgrade unless `upgrade`); then "Connection: close" (or upgrade). The absolute form has `host` and
- * `port` of the head, which the caller may have filled in; a head without Host header gets one where there is a host.
- * CONNECT is not written: 0. HTTP/1.0 stays 1.0. Returns the bytes written, 0 = no room. Never drops Host,
- * Content-Length or Transfer-Encoding, also when Connection names them: that is BAD in the parser.
+ * Writes the head as it goes on: target in origin form; in absolute form with `onward`, which may be NULL. The headers
+ * are as they were, in their order, without those that end here (Connection and what it names, Keep-Alive, Proxy-*, TE,
+ * HTTP2-Settings, Upgrade unless `upgrade`); then "Connection: close" (or upgrade). A head without Host header gets one
+ * where its target or `onward` has a host. CONNECT is not written: 0. HTTP/1.0 stays 1.0. Returns the bytes written,
+ * 0 = no room. Never drops Host, Content-Length or Transfer-Encoding, also when Connection names them: that is BAD in
+ * the parser.
  */
 size_t qsb__http_head_write(const char *bytes, const struct qsb__http_head *head, const struct qsb__http_onward *onward,
 			    char *out, size_t size);

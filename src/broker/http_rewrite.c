@@ -35,21 +35,21 @@ static void put_text(struct writing *writing, const char *text)
 	put(writing, text, strlen(text));
 }
 
-static void put_authority(struct writing *writing, const struct qsb__http_head *head)
+static void put_authority(struct writing *writing, const char *host, unsigned port)
 {
-	bool brackets = strchr(head->host, ':') != NULL;
-	char port[16] = "";
+	bool brackets = strchr(host, ':') != NULL;
+	char text[16] = "";
 
-	if (head->port)
-		snprintf(port, sizeof(port), ":%u", head->port);
+	if (port && port != 80)
+		snprintf(text, sizeof(text), ":%u", port);
 	put_text(writing, brackets ? "[" : "");
-	put_text(writing, head->host);
+	put_text(writing, host);
 	put_text(writing, brackets ? "]" : "");
-	put_text(writing, port);
+	put_text(writing, text);
 }
 
 static void put_request_line(struct writing *writing, const char *bytes, const struct qsb__http_head *head,
-			     bool absolute)
+			     const struct qsb__http_onward *onward)
 {
 	size_t end = head->target_at + head->target_size;
 	size_t path_at = head->form == QSB__HTTP_ABSOLUTE ? head->path_at : head->target_at;
@@ -57,12 +57,12 @@ static void put_request_line(struct writing *writing, const char *bytes, const s
 	bool whole_server = head->form == QSB__HTTP_ASTERISK || (is_options && path_at == end);
 
 	put(writing, bytes, head->target_at);
-	if (absolute) {
+	if (onward) {
 		put_text(writing, "http://");
-		put_authority(writing, head);
+		put_authority(writing, onward->host, onward->port);
 	}
 	if (whole_server) {
-		put_text(writing, absolute ? "" : "*");
+		put_text(writing, onward ? "" : "*");
 	} else {
 		put_text(writing, path_at == end || bytes[path_at] == '?' ? "/" : "");
 		put(writing, bytes + path_at, end - path_at);
@@ -105,7 +105,20 @@ static bool next_field(struct qsb__http_text *rest, struct qsb__http_text *line,
 	       !qsb__http_field_read(*line, field);
 }
 
-static void put_fields(struct writing *writing, struct qsb__http_text fields, const struct qsb__http_head *head)
+/* HTTP/1.0 with the host in its target only, or with none: the target that goes on may not be all that is read. */
+static void put_host(struct writing *writing, const struct qsb__http_head *head, const struct qsb__http_onward *onward)
+{
+	const char *host = onward ? onward->host : head->host;
+
+	if (!host[0])
+		return;
+	put_text(writing, "Host: ");
+	put_authority(writing, host, onward ? onward->port : head->port);
+	put_text(writing, "\r\n");
+}
+
+static void put_fields(struct writing *writing, struct qsb__http_text fields, const struct qsb__http_head *head,
+		       const struct qsb__http_onward *onward)
 {
 	struct qsb__http_text rest = fields, line;
 	struct options options = {.count = 0};
@@ -117,12 +130,8 @@ static void put_fields(struct writing *writing, struct qsb__http_text fields, co
 			collect_options(&options, field.value);
 		has_host |= qsb__http_is_word(field.name, "host");
 	}
-	/* HTTP/1.0 with the host in its target only: the target that goes on may not have it. */
-	if (!has_host && head->host[0]) {
-		put_text(writing, "Host: ");
-		put_authority(writing, head);
-		put_text(writing, "\r\n");
-	}
+	if (!has_host)
+		put_host(writing, head, onward);
 	for (rest = fields; next_field(&rest, &line, &field);) {
 		if (ends_here(&field, &options, head->upgrade))
 			continue;
@@ -144,13 +153,16 @@ size_t qsb__http_head_write(const char *bytes, const struct qsb__http_head *head
 {
 	const char *line_end = memchr(bytes, '\n', head->size);
 	struct writing writing = {.out = out, .size = size};
+	struct qsb__http_text fields;
 
-	if (head->form == QSB__HTTP_AUTHORITY || !line_end || (onward->absolute && !head->host[0]) ||
-	    (onward->authorization && !is_field_value(onward->authorization)))
+	if (head->form == QSB__HTTP_AUTHORITY || !line_end)
 		return 0;
-	put_request_line(&writing, bytes, head, onward->absolute);
-	put_fields(&writing, (struct qsb__http_text){line_end + 1, head->size - (size_t)(line_end + 1 - bytes)}, head);
-	if (onward->absolute && onward->authorization) {
+	if (onward && (!onward->host[0] || (onward->authorization && !is_field_value(onward->authorization))))
+		return 0;
+	fields = (struct qsb__http_text){line_end + 1, head->size - (size_t)(line_end + 1 - bytes)};
+	put_request_line(&writing, bytes, head, onward);
+	put_fields(&writing, fields, head, onward);
+	if (onward && onward->authorization) {
 		put_text(&writing, "Proxy-Authorization: ");
 		put_text(&writing, onward->authorization);
 		put_text(&writing, "\r\n");

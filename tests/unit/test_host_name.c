@@ -1,5 +1,7 @@
 #include "broker/host_name.h"
 #include "broker/parse.h"
+#include "core/domain.h"
+#include "plan/hosts.h"
 
 #include "tap.h"
 
@@ -143,10 +145,84 @@ static void test_lengths(void)
 	tap_ok(!qsb__host_name_canonical(name, 120, out), "a label whose ASCII form is too long is refused");
 }
 
+static bool is_allowed(const char *rule, const char *host)
+{
+	char *allowed[] = {(char[QSB__DOMAIN_MAX]){""}, NULL}, *denied[] = {NULL}, why[300];
+	const struct qsb__plan plan = {
+		.network = QSB__NETWORK_FILTERED, .allowed_domains = allowed, .denied_domains = denied};
+	struct qsb__host_judgement verdict = {.answer = QSB__HOST_DENIED};
+	struct qsb__host_address asked = {.port = 80};
+	struct qsb__hosts *hosts;
+
+	qsb__domain_canonical(rule, allowed[0], why, sizeof(why));
+	hosts = qsb__hosts_new(&plan);
+	if (qsb__address_parse(host, strlen(host), &asked.address))
+		qsb__hosts_judge_address(hosts, &asked, NULL, &verdict);
+	else
+		qsb__hosts_judge_name(hosts, host, 80, &verdict);
+	qsb__hosts_free(hosts);
+	return verdict.answer == QSB__HOST_ALLOWED;
+}
+
+/* What the rules say of a host as a client wrote it; a host that is none reaches no rule. */
+static void test_rules(void)
+{
+	static const struct {
+		const char *rule, *text;
+		size_t size;
+		bool matches;
+	} rows[] = {
+		{"allowed.com", "allowed.com", 11, true},
+		{"allowed.com", "ALLOWED.com.", 12, true},
+		{"allowed.com", "notallowed.com", 14, false},
+		{"allowed.com", "allowed.com.evil", 16, false},
+		{"allowed.com", "allowed.com\0.evil", 17, false},
+		{"allowed.com", "allowed.com%00.evil", 19, false},
+		{"allowed.com", "allowed.com..", 13, false},
+		{"allowed.com", "[allowed.com]", 13, false},
+		{"allowed.com", "allowed%2ecom", 13, false},
+		{"allowed.com", "allowed.com:80", 14, false},
+		{"allowed.com", "\xC3\xA5llowed.com", 12, false},
+		{"*.allowed.com", "x.allowed.com", 13, true},
+		{"*.allowed.com", ".allowed.com", 12, false},
+		{"*.allowed.com", "x..allowed.com", 14, false},
+		{"*.allowed.com", "xallowed.com", 12, false},
+		{"xn--bcher-kva.example", "b\xC3\xBC\x63her.example", 15, true},
+		{"*", "example.com", 11, true},
+		{"*", "127.1", 5, false},
+		{"*", "2130706433", 10, false},
+		{"*", "0x7f000001", 10, false},
+		{"*", "0177.1", 6, false},
+		{"*", "0", 1, false},
+		{"*", "::", 2, false},
+		{"*", "::1", 3, false},
+		{"*", "::ffff:127.0.0.1", 16, false},
+		{"*", "::ffff:7f00:1", 13, false},
+		{"*", "::127.0.0.1", 11, false},
+		{"*", "64:ff9b::127.0.0.1", 18, false},
+		{"*", "64:ff9b::a9fe:a9fe", 18, false},
+		{"*", "2002:7f00:1::", 13, false},
+		{"*", "64:ff9b::8.8.8.8", 16, true},
+		{"*", "localhost.", 10, false},
+		{"*", "x.LOCALHOST", 11, false},
+		{"127.0.0.1", "0x7f.1", 6, true},
+		{"::ffff:127.0.0.1", "127.1", 5, true},
+	};
+	char host[QSB__HOST_MAX];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool is_host = qsb__host_name_canonical(rows[i].text, rows[i].size, host);
+
+		tap_ok((is_host && is_allowed(rows[i].rule, host)) == rows[i].matches, "%s %s \"%s\"", rows[i].rule,
+		       rows[i].matches ? "allows" : "does not allow", rows[i].text);
+	}
+}
+
 int main(void)
 {
 	test_tables();
 	test_nul();
 	test_lengths();
+	test_rules();
 	return tap_done();
 }

@@ -260,6 +260,19 @@ static void test_fields(void)
 	test_upgrade_of("Connection: Upgrade\r\nUpgrade: websocket\r\nUpgrade: HTTP/2.0\r\n", false);
 }
 
+static void test_old_upgrade(void)
+{
+	static const char text[] = "GET / HTTP/1.0\r\n" HOST "Connection: upgrade\r\nUpgrade: websocket\r\n\r\n";
+	static const char connect[] =
+		"CONNECT a.example:443 HTTP/1.1\r\n" HOST "Connection: upgrade\r\nUpgrade: websocket\r\n\r\n";
+	struct qsb__http_head head;
+
+	tap_ok(qsb__http_head_parse(text, strlen(text), &head) == QSB__PARSE_DONE && !head.upgrade,
+	       "HTTP/1.0 knows no upgrade");
+	tap_ok(qsb__http_head_parse(connect, strlen(connect), &head) == QSB__PARSE_DONE && !head.upgrade,
+	       "nor does CONNECT");
+}
+
 static void test_sizes(void)
 {
 	static char text[QSB__HTTP_HEAD_MAX + 100];
@@ -333,6 +346,7 @@ int main(void)
 	test_tables();
 	test_nul();
 	test_fields();
+	test_old_upgrade();
 	test_sizes();
 	test_pipelined();
 	test_authority();

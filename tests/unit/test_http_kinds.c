@@ -39,6 +39,25 @@ static void test_requests(void)
 	       "the protocol of git is none");
 }
 
+/* A connection of 64 KiB that could still be a request is one: the parser refuses it. */
+static void test_large(void)
+{
+	static char text[QSB__HTTP_HEAD_MAX + 10];
+
+	memset(text, 'x', sizeof(text));
+	tap_ok(qsb__http_is_request(text, QSB__HTTP_HEAD_MAX - 1) == -1 &&
+		       qsb__http_is_request(text, QSB__HTTP_HEAD_MAX) == 1,
+	       "a method of 64 KiB is told to be one");
+	memcpy(text, "x /", 3);
+	tap_ok(qsb__http_is_request(text, QSB__HTTP_HEAD_MAX + 1) == -1 &&
+		       qsb__http_is_request(text, QSB__HTTP_HEAD_MAX + 2) == 1,
+	       "as is a target of 64 KiB");
+	memset(text, '\n', sizeof(text));
+	tap_ok(qsb__http_is_request(text, QSB__HTTP_HEAD_MAX - 1) == -1 &&
+		       qsb__http_is_request(text, QSB__HTTP_HEAD_MAX) == 1,
+	       "and so many empty lines");
+}
+
 static void test_switches(void)
 {
 	expect_kind(qsb__http_switches, "HTTP/1.1 101 Switching Protocols\r\n", 13, 1);
@@ -98,6 +117,7 @@ static void test_status(void)
 int main(void)
 {
 	test_requests();
+	test_large();
 	test_switches();
 	test_status();
 	return tap_done();

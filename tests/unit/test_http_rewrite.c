@@ -54,15 +54,15 @@ static const struct {
 
 static void expect_written(const char *text, const struct qsb__http_head *head, bool absolute, const char *wanted)
 {
-	const struct qsb__http_onward onward = {.absolute = absolute, .authorization = absolute ? "secret" : NULL};
+	const struct qsb__http_onward onward = {.host = head->host, .port = head->port, .authorization = "secret"};
 	char out[1000];
-	size_t size = qsb__http_head_write(text, head, &onward, out, sizeof(out) - 1);
+	size_t size = qsb__http_head_write(text, head, absolute ? &onward : NULL, out, sizeof(out) - 1);
 
 	out[size] = '\0';
 	tap_is_text(size ? out : NULL, wanted, absolute ? "it goes on to a proxy" : "it goes on to a server");
 	if (size)
-		tap_ok(qsb__http_head_write(text, head, &onward, out, size) == size &&
-			       qsb__http_head_write(text, head, &onward, out, size - 1) == 0,
+		tap_ok(qsb__http_head_write(text, head, absolute ? &onward : NULL, out, size) == size &&
+			       qsb__http_head_write(text, head, absolute ? &onward : NULL, out, size - 1) == 0,
 		       "and needs exactly its room");
 }
 
@@ -82,17 +82,21 @@ static void test_caller(void)
 {
 	static const char plain[] = "GET / HTTP/1.0\r\n\r\n";
 	static const char connect[] = "CONNECT a.example:443 HTTP/1.0\r\n\r\n";
-	const struct qsb__http_onward injected = {.absolute = true, .authorization = "a\r\nHost: c.example"};
-	const struct qsb__http_onward bare = {.absolute = true};
+	const struct qsb__http_onward injected = {.host = "b.example", .authorization = "a\r\nHost: c.example"};
+	const struct qsb__http_onward web = {.host = "::1", .port = 80};
+	const struct qsb__http_onward bare = {.host = "b.example", .port = 443};
 	struct qsb__http_head head;
 	char out[200];
+	size_t size;
 
 	qsb__http_head_parse(plain, strlen(plain), &head);
-	memcpy(head.host, "b.example", 10);
-	head.port = 8080;
-	expect_written(plain, &head, true,
-		       "GET http://b.example:8080/ HTTP/1.0\r\nHost: b.example:8080\r\n"
-		       "Proxy-Authorization: secret\r\n" END);
+	size = qsb__http_head_write(plain, &head, &bare, out, sizeof(out) - 1);
+	out[size] = '\0';
+	tap_is_text(out, "GET http://b.example:443/ HTTP/1.0\r\nHost: b.example:443\r\n" END,
+		    "a proxy is asked for what was judged");
+	size = qsb__http_head_write(plain, &head, &web, out, sizeof(out) - 1);
+	out[size] = '\0';
+	tap_is_text(out, "GET http://[::1]/ HTTP/1.0\r\nHost: [::1]\r\n" END, "without the port that http has");
 	tap_ok(qsb__http_head_write(plain, &head, &injected, out, sizeof(out)) == 0,
 	       "a secret that is no line is not written");
 	qsb__http_head_parse(connect, strlen(connect), &head);

@@ -263,6 +263,42 @@ static void test_lengths(void)
 	       "a record with less is not taken");
 }
 
+/* Is a hello taken whose parts behind the random bytes are these? */
+static bool takes_parts(const void *parts, size_t size)
+{
+	static const uint8_t random[32];
+	static struct text message, records;
+	struct qsb__tls_hello hello;
+
+	message.size = 0;
+	put_number(&message, 1, 1);
+	put_number(&message, 2 + sizeof(random) + size, 3);
+	put_number(&message, 0x0303, 2);
+	put(&message, random, sizeof(random));
+	put(&message, parts, size);
+	make_records(&records, &message, 16384);
+	return parse_exactly(records.bytes, records.size, &hello) == QSB__PARSE_DONE;
+}
+
+static void test_parts(void)
+{
+	uint8_t session[33 + 7] = {32};
+
+	memcpy(session + 33, "\0\2\x13\1\1\0", 6);
+	tap_ok(takes_parts(session, 39), "a session of 32 bytes is taken");
+	session[0] = 33;
+	memcpy(session + 34, "\0\2\x13\1\1\0", 6);
+	tap_ok(!takes_parts(session, 40), "one of 33 bytes is refused");
+	tap_ok(takes_parts("\0\0\2\x13\1\1\0", 7), "a hello without session is taken");
+	tap_ok(!takes_parts("\0\0\0\1\0", 5), "one without ciphers is refused");
+	tap_ok(!takes_parts("\0\0\3\x13\1\x13\1\0", 8), "as is half a cipher");
+	tap_ok(!takes_parts("\0\0\2\x13\1\0", 6), "one without a compression is refused");
+	tap_ok(takes_parts("\0\0\2\x13\1\1\0\0\0", 9), "extensions may be none");
+	tap_ok(!takes_parts("\0\0\2\x13\1\1\0\0", 8), "half their length is refused");
+	tap_ok(!takes_parts("\0\0\2\x13\1\1\0\0\0x", 10), "a byte behind them is refused");
+	tap_ok(!takes_parts("\0\0\2\x13\1\1\0\0\4\0\x17\0", 12), "extensions that are not whole are refused");
+}
+
 static void test_not_hellos(void)
 {
 	static const struct {
@@ -329,6 +365,7 @@ int main(void)
 	test_names();
 	test_extensions();
 	test_lengths();
+	test_parts();
 	test_not_hellos();
 	test_largest();
 	test_alert();
