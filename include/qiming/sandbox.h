@@ -160,9 +160,11 @@ enum {
 };
 
 enum {
-	QSB_SPAWN_CAPTURE = 1U << 0, /* stdout and stderr are kept for the result (limits.output bytes of each) */
-	QSB_SPAWN_TTY = 1U << 1,     /* the command has a pseudo-terminal of its own */
-	QSB_SPAWN_EVENTS = 1U << 2   /* qsb_sandbox_fd(QSB_FD_EVENTS) gives events as lines of JSON */
+	QSB_SPAWN_CAPTURE = 1U << 0,    /* stdout and stderr are kept for the result (limits.output bytes of each) */
+	QSB_SPAWN_TTY = 1U << 1,        /* the command has a pseudo-terminal of its own */
+	QSB_SPAWN_EVENTS = 1U << 2,     /* qsb_sandbox_fd(QSB_FD_EVENTS) gives events as lines of JSON */
+	QSB_SPAWN_ASK_NETWORK = 1U << 3 /* a connection to a host under no rule waits for qsb_sandbox_approve; a
+					   "networkRequest" event asks: it needs QSB_SPAWN_EVENTS */
 };
 
 /* Fill it in with qsb_spawn_options_init first, so that later versions can add fields. Nothing is kept of it. */
@@ -225,6 +227,20 @@ QSB_API int qsb_sandbox_kill(struct qsb_sandbox *sandbox, int signal_number, str
 
 /* Tells a command with QSB_SPAWN_TTY the size of its terminal. */
 QSB_API int qsb_sandbox_resize(struct qsb_sandbox *sandbox, unsigned rows, unsigned columns, struct qsb_error *err);
+
+enum {
+	QSB_APPROVE_DENY = 0,
+	QSB_APPROVE_ONCE = 1, /* the connections that wait for this answer */
+	QSB_APPROVE_RUN = 2   /* these, and every later one of this run to that host and port */
+};
+
+/*
+ * Answers the event {"event":"networkRequest","id":…,"host":…,"port":…} of a sandbox with QSB_SPAWN_ASK_NETWORK. An id
+ * that waits no longer is no error. Without an answer the connection is refused after 60 seconds.
+ *   QSB_E_RANGE  `answer` is none of QSB_APPROVE_*
+ *   QSB_E_STATE  it was waited for already
+ */
+QSB_API int qsb_sandbox_approve(struct qsb_sandbox *sandbox, uint32_t id, int answer, struct qsb_error *err);
 
 /* A name and what stands for it. */
 struct qsb_pair {

@@ -36,7 +36,7 @@ struct asked {
 	int fd;
 	struct sockaddr_storage peer;
 	socklen_t peer_size;
-	uint8_t control[64];
+	uint8_t control[128];
 	size_t control_size;
 	struct qsb__dns_query query;
 	uint8_t message[QSB__DNS_PLAIN_MAX]; /* its header and question */

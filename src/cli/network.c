@@ -8,6 +8,7 @@
 
 #include "cli/message.h"
 #include "core/cleanup.h"
+#include "core/domain.h"
 #include "core/error.h"
 #include "core/size.h"
 
@@ -74,6 +75,15 @@ int qsb__network_options(struct qsb__run_request *request, const struct qsb__inv
 	int code = read_ask(request, invocation, err);
 
 	return code ? code : read_log(request, qsb__invocation_value(invocation, QSB__OPT_NETWORK_LOG), err);
+}
+
+void qsb__network_warn(const struct qsb__plan *plan)
+{
+	char *const *pattern = plan->network == QSB__NETWORK_FILTERED ? plan->allowed_domains : NULL;
+
+	for (; pattern && *pattern; pattern++)
+		if (qsb__domain_is_ending(*pattern))
+			qsb__message("warning: " QSB__DOMAIN_ENDING_NOTE, *pattern);
 }
 
 void qsb__network_report(const struct qsb__result *result)

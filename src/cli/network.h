@@ -12,6 +12,9 @@
 int qsb__network_options(struct qsb__run_request *request, const struct qsb__invocation *invocation,
 			 struct qsb_error *err);
 
+/* Warns of rules that allow more than anybody is likely to mean. */
+void qsb__network_warn(const struct qsb__plan *plan);
+
 /* Tells what a person must know of a run that is over: the network was lost, the log is not whole. */
 void qsb__network_report(const struct qsb__result *result);
 

@@ -309,6 +309,8 @@ static int run_loaded(const struct qsb__invocation *invocation, const struct des
 		return rc;
 	network_log = request.network_log_fd;
 	request.argv = command;
+	if (!wants_json(invocation, descriptors))
+		qsb__network_warn(plan);
 	rc = qsb__run(&request, &result, err);
 	if (rc < 0) {
 		qsb__backend_explain_failure(request.backend, err);

@@ -191,6 +191,8 @@ static int write_words(struct starting *starting, struct qsb_error *err)
 		add(starting, "--capture");
 	if (options->flags & QSB_SPAWN_TTY)
 		add(starting, "--tty");
+	if (options->flags & QSB_SPAWN_ASK_NETWORK)
+		add(starting, "--ask-network");
 	add_option(starting, "-c", options->command);
 	add(starting, "--");
 	for (size_t i = 0; i < argument_count; i++)
@@ -233,6 +235,9 @@ static int check_options(const struct qsb_spawn_options *options, struct qsb_err
 		return qsb__fail(err, QSB_E_INVALID, "spawn", "argv names no command");
 	if (options->policy && options->policy_json)
 		return qsb__fail(err, QSB_E_INVALID, "spawn", "give either policy or policy_json");
+	if ((options->flags & QSB_SPAWN_ASK_NETWORK) && !(options->flags & QSB_SPAWN_EVENTS))
+		return qsb__fail(err, QSB_E_INVALID, "spawn",
+				 "QSB_SPAWN_ASK_NETWORK asks by an event: it needs QSB_SPAWN_EVENTS too");
 	for (size_t i = 0; i < options->pass_count; i++)
 		if (options->pass_fds[i] < 3)
 			return qsb__fail(err, QSB_E_INVALID, "spawn",
@@ -324,6 +329,18 @@ int qsb_sandbox_resize(struct qsb_sandbox *sandbox, unsigned rows, unsigned colu
 	if (rows < 1 || columns < 1 || rows > UINT16_MAX || columns > UINT16_MAX)
 		return qsb__fail(err, QSB_E_RANGE, "resize", "%u rows and %u columns are no terminal", rows, columns);
 	snprintf(order, sizeof(order), "{\"resize\":[%u,%u]}\n", rows, columns);
+	return send_order(sandbox, order, err);
+}
+
+int qsb_sandbox_approve(struct qsb_sandbox *sandbox, uint32_t id, int answer, struct qsb_error *err)
+{
+	static const char *const words[] = {
+		[QSB_APPROVE_DENY] = "deny", [QSB_APPROVE_ONCE] = "allow-once", [QSB_APPROVE_RUN] = "allow-run"};
+	char order[80];
+
+	if (answer < QSB_APPROVE_DENY || answer > QSB_APPROVE_RUN)
+		return qsb__fail(err, QSB_E_RANGE, "approve", "%d is none of QSB_APPROVE_*", answer);
+	snprintf(order, sizeof(order), "{\"approve\":{\"id\":%u,\"answer\":\"%s\"}}\n", id, words[answer]);
 	return send_order(sandbox, order, err);
 }
 

@@ -284,6 +284,7 @@ static void test_orders(void)
 	start(&sandbox, &options, "order");
 	tap_is_number(qsb_sandbox_kill(sandbox, 0, &err), QSB_E_RANGE, "0 is no signal");
 	tap_is_number(qsb_sandbox_resize(sandbox, 0, 80, &err), QSB_E_RANGE, "no rows are no terminal");
+	tap_is_number(qsb_sandbox_approve(sandbox, 1, 3, &err), QSB_E_RANGE, "3 is no approval");
 	tap_ok(qsb_sandbox_kill(sandbox, SIGTERM, &err) == 0 && qsb_sandbox_wait(sandbox, &result, &err) == 0,
 	       "a signal is an order to the program");
 	tap_is_text(result ? result->stdout_data : NULL, "{\"kill\":15}\n", "a line of JSON");
@@ -293,6 +294,30 @@ static void test_orders(void)
 	tap_is_number(qsb_sandbox_wait(sandbox, &result, &err), QSB_E_STATE, "and nothing to wait for");
 	qsb_sandbox_free(sandbox);
 
+	for (int answer = QSB_APPROVE_DENY; answer <= QSB_APPROVE_RUN; answer++) {
+		static const char *const orders[] = {"{\"approve\":{\"id\":4294967295,\"answer\":\"deny\"}}\n",
+						     "{\"approve\":{\"id\":4294967295,\"answer\":\"allow-once\"}}\n",
+						     "{\"approve\":{\"id\":4294967295,\"answer\":\"allow-run\"}}\n"};
+
+		start(&sandbox, &options, "order");
+		qsb_sandbox_approve(sandbox, UINT32_MAX, answer, &err);
+		qsb_sandbox_wait(sandbox, &result, &err);
+		tap_is_text(result ? result->stdout_data : NULL, orders[answer], "an answer to a request is an order");
+		qsb_result_free(result);
+		result = NULL;
+		tap_is_number(qsb_sandbox_approve(sandbox, 1, QSB_APPROVE_DENY, &err), QSB_E_STATE,
+			      "after the wait nobody takes it");
+		qsb_sandbox_free(sandbox);
+	}
+	options.flags = QSB_SPAWN_ASK_NETWORK;
+	tap_is_number(start(&sandbox, &options, "order"), QSB_E_INVALID, "a request that nobody hears is refused");
+	options.flags = QSB_SPAWN_ASK_NETWORK | QSB_SPAWN_EVENTS;
+	start(&sandbox, &options, "words");
+	qsb_sandbox_wait(sandbox, &result, &err);
+	tap_ok(result && strstr(result->json, "\"--ask-network\""), "the program is told to ask");
+	qsb_result_free(result);
+	qsb_sandbox_free(sandbox);
+	options.flags = 0;
 	start(&sandbox, &options, "silent");
 	usleep(50000);
 	tap_is_number(qsb_sandbox_kill(sandbox, SIGTERM, &err), 0, "a signal to what has just ended is no error");
