@@ -55,7 +55,11 @@ class Tools:
             json.dump({'network': {'allowedDomains': domains, 'deniedDomains': []},
                        'filesystem': {'denyRead': [], 'allowWrite': [self.place.workspace], 'denyWrite': []}}, file)
         self.place.give(settings)
-        return lambda argv, **_: [self._srt, '-s', settings, *argv]
+        return lambda argv, **_: [*self.srt_surroundings(), self._srt, '-s', settings, *argv]
+
+    def srt_surroundings(self):
+        """It names sockets in the temporary folder after its process's number, and fails on one that was left there."""
+        return ['env', f'TMPDIR={self.place.scratch}']
 
     def _look_for_peers(self):
         codex = glob.glob(os.path.join(self._peers, 'node_modules/@openai/codex-linux-*/vendor/*/bin/codex'))
