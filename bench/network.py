@@ -172,8 +172,8 @@ class Network:
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'srt_proxy.mjs')
         own = shutil.copy2(script, self.place.scratch)
         self.place.give(own)
-        process = world.start([*self.tools.srt_surroundings(), 'node', own, library, self.place.workspace, NAME, ADDRESS])
-        got = json.loads(world.first_line(process))
+        argv = ['node', own, library, self.place.workspace, NAME, ADDRESS]
+        got = json.loads(world.first_line(world.start([*self.tools.srt_surroundings(), *argv])))
         log_in = f'srt:{got["token"]}'
         coded = base64.b64encode(log_in.encode()).decode()
         tails = {kind: [kind, NAME, HTTP, str(got['socks' if kind == 'socks' else 'http']),
@@ -222,9 +222,10 @@ class Network:
             self.reached['network srt'] = slowest / rates[srt]
         rows = []
         for name, rate in rates.items():
-            others = [DIRECT, srt] if srt and name.startswith(OURS) else [DIRECT]
+            others = [other for other in (DIRECT, srt if name.startswith(OURS) else None)
+                      if other in rates and other != name]
             rows.append({'name': name, 'value': rate, 'unit': 'MB/s',
-                         'ratios': {other: rate / rates[other] for other in others if other in rates and other != name}})
+                         'ratios': {other: rate / rates[other] for other in others}})
         return rows + self.absent
 
     def connect(self):
