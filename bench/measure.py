@@ -32,7 +32,7 @@ class Times:
 class Place:
     """Where and as whom things are measured."""
 
-    def __init__(self, user, program, core, quick):
+    def __init__(self, user, program, cores, quick):
         self.user, self.quick = user, quick
         # Where homes are, as projects are: a temporary folder is another file system on many machines. The home is made
         # for the purpose, since some of the peers leave files in it.
@@ -41,7 +41,8 @@ class Place:
         self.workspace = os.path.join(self.home, 'workspace')
         os.makedirs(self.workspace)
         self.program = self._own(program)
-        self.core = self._own(core)
+        self.core = self._own(os.path.join(cores, 'qsb-bench'))
+        self.net = self._own(os.path.join(cores, 'qsb-net'))
         self.environment = {**user.environment(), 'HOME': self.home}
         self.give(self.scratch)
 
@@ -55,7 +56,7 @@ class Place:
         """Hands a file or a tree to the user."""
         if not self.user.identity():
             return
-        for folder, folders, files in os.walk(path):
+        for folder, folders, files in [*os.walk(path)] or [(path, [], [])]:
             for name in (folder, *(os.path.join(folder, name) for name in folders + files)):
                 os.chown(name, self.user.entry.pw_uid, self.user.entry.pw_gid, follow_symlinks=False)
 

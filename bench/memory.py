@@ -32,6 +32,36 @@ def of_sandbox(place, argv, command_name):
             process.wait()
 
 
+class Broker:
+    """One reading of the broker's memory."""
+
+    def __init__(self, pid):
+        status = fields(f'/proc/{pid}/status')
+        self.peak, self.resident, self.share = status['VmHWM'], status['VmRSS'], None
+        try:
+            self.share = fields(f'/proc/{pid}/smaps_rollup')['Pss']
+        except (PermissionError, KeyError):  # an ordinary user may not look into ours
+            pass
+
+    def text(self):
+        share = f', {self.share / 1e6:.2f} proportional' if self.share is not None else ''
+        return f'{self.resident / 1e6:.2f} resident{share}'
+
+
+def of_broker(supervisor):
+    """The supervisor's child that is in no process namespace of its own, so not the sandbox's first process."""
+    found = [pid for pid in descendants(supervisor) if pid != supervisor and parent_of(pid) == supervisor
+             and namespaced_pids(pid) == 1]
+    if len(found) != 1:
+        raise Broken(f'the supervisor has {len(found)} children that could be the broker')
+    return Broker(found[0])
+
+
+def namespaced_pids(pid):
+    with open(f'/proc/{pid}/status', encoding='ascii', errors='replace') as file:
+        return next(len(line.split()) - 1 for line in file if line.startswith('NSpid:'))
+
+
 def wait_for_command(root, name):
     for _ in range(200):
         tree = descendants(root)
@@ -46,17 +76,20 @@ def descendants(root):
     for entry in os.listdir('/proc'):
         if entry.isdigit():
             try:
-                with open(f'/proc/{entry}/stat', encoding='utf-8', errors='replace') as file:
-                    parent = int(file.read().rpartition(')')[2].split()[1])
+                children.setdefault(parent_of(entry), []).append(int(entry))
             except OSError:
                 continue
-            children.setdefault(parent, []).append(int(entry))
     found, todo = [], [root]
     while todo:
         pid = todo.pop()
         found.append(pid)
         todo += children.get(pid, [])
     return found
+
+
+def parent_of(pid):
+    with open(f'/proc/{pid}/stat', encoding='utf-8', errors='replace') as file:
+        return int(file.read().rpartition(')')[2].split()[1])
 
 
 def name_of(pid):
