@@ -15,6 +15,7 @@ import shutil
 import socket
 import subprocess
 import textwrap
+import threading
 
 from harness import Failure
 from harness_certificates import authority
@@ -44,6 +45,7 @@ class World:
         needs(case, 'ip', 'nsenter', 'unshare')
         self.resolv_conf = self.outside_file('resolv.conf', f'nameserver {RESOLVER}\noptions timeout:1 attempts:2\n')
         self.hosts = self.outside_file('hosts', hosts)
+        self.lock = threading.Lock()
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.holder = subprocess.Popen(
@@ -82,9 +84,10 @@ class World:
 
     def socket(self, where, family=4, kind='stream', address=None, port=0):
         """A socket of one of the networks: 'host' or 'far'."""
-        self.channel.send(json.dumps({'where': where, 'family': family, 'kind': kind, 'address': address,
-                                      'port': port}).encode())
-        text, fds, _, _ = socket.recv_fds(self.channel, 4096, 1)
+        order = {'where': where, 'family': family, 'kind': kind, 'address': address, 'port': port}
+        with self.lock:
+            self.channel.send(json.dumps(order).encode())
+            text, fds, _, _ = socket.recv_fds(self.channel, 4096, 1)
         if not fds:
             raise Failure(f'the world has no socket for {address} port {port}: {text.decode()}')
         return socket.socket(fileno=fds[0])
