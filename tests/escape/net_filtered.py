@@ -83,9 +83,13 @@ def plain_address(case):
     for server in (other, *echo[30]):
         server.got.clear()
     other.connections.clear()
-    # Their Host and SNI name what is allowed, and so the broker may go there, never to the address they asked for.
     inside = world.ask(script, ALLOW)
-    check_table(case, inside, (), outside, [other, *echo[30]])
+    # Where Host and SNI name what is allowed, the broker may go there, never to the address that was asked for.
+    named = {name for name in inside if name.startswith('allowed')}
+    check_table(case, inside, (), set(outside) - named, [other, *echo[30]])
+    for name in named:
+        case.check(not reached(inside[name]) or '200 203.0.113.10 ' in inside[name] or '200 2001:db8::10 ' in inside[name],
+                   f'{name} led to {inside[name]}')
     case.same(other.connections, [], 'connections that the server got')
 
 
@@ -171,8 +175,12 @@ def hosts_file(case):
     for site in (first, other):
         site.forget()
     inside = world.ask(script, filtered('build.internal'))
-    # The file is in the sandbox too, and so the plain connect goes to an address that no rule allows.
-    check_table(case, inside, ['proxy build.internal'], ['other.internal', 'proxy other.internal'], [other])
+    # The file is in the sandbox too: the plain connect goes to an address, which is taken for the name that has it.
+    check_table(case, inside, ['build.internal', 'proxy build.internal'], ['other.internal', 'proxy other.internal'], [other])
+    for site in (first, other):
+        site.forget()
+    inside = world.ask(script, filtered('*.example.org'))
+    check_table(case, inside, (), inside, [first, other])
 
 
 @row('A-net-9', 'no interface but loopback, no process of ours, no listener on the host and no privilege comes with the filter')
