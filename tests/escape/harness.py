@@ -87,6 +87,7 @@ class Case:
                     'LOGNAME': user, 'LANG': 'C.UTF-8', 'TERM': 'xterm'}
         self.notes = []
         self.cleanups = []
+        self.enter = None  # makes the argument vector that runs one in other namespaces: (argv, cwd)
         self.is_root = os.getuid() == 0
 
     # -- starting programs ------------------------------------------------------------------------------------------
@@ -102,7 +103,9 @@ class Case:
         keywords.setdefault('stdout', subprocess.PIPE)
         keywords.setdefault('stderr', subprocess.PIPE)
         keywords.setdefault('start_new_session', True)
-        return subprocess.Popen(argv, **keywords)
+        process = subprocess.Popen(self.enter(argv, keywords['cwd']) if self.enter else argv, **keywords)
+        process.args = argv
+        return process
 
     def finish(self, process, input=None, patience=PATIENCE):
         """Waits for a program from popen; one that hangs is ended and marked as hung."""
