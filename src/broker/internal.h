@@ -129,7 +129,7 @@ struct qsb__connection {
 	struct qsb__socks_request socks;
 	struct qsb__http_body body;
 	struct qsb__dial *dial;
-	unsigned upstream_step;
+	enum qsb__upstream_step upstream_step;
 	char upstream_target[QSB__HOST_MAX]; /* what the proxy is asked for: the host, or its judged address */
 	uint32_t request;                    /* waits for an answer with this number */
 

@@ -9,7 +9,6 @@
 #include "core/error.h"
 
 enum { SOCKS_VERSION = 5, LOGIN_METHOD = 2, NO_METHOD = 0xff };
-enum { STEP_GREETING, STEP_LOGIN, STEP_REQUEST, STEP_CONNECTED };
 
 static int hex(char digit)
 {
@@ -186,8 +185,9 @@ static size_t write_login(const struct qsb__upstream *upstream, uint8_t *out, si
 	return user + password + 3;
 }
 
-static size_t write_request(const char *host, unsigned port, uint8_t *out, size_t size)
+static size_t write_request(const struct qsb__upstream_target *target, uint8_t *out, size_t size)
 {
+	const char *host = target->host;
 	size_t length = strlen(host), used = 4;
 	struct qsb__address address;
 
@@ -206,18 +206,18 @@ static size_t write_request(const char *host, unsigned port, uint8_t *out, size_
 		memcpy(out + 5, host, length);
 		used += 1 + length;
 	}
-	out[used] = (uint8_t)(port >> 8);
-	out[used + 1] = (uint8_t)port;
+	out[used] = (uint8_t)(target->port >> 8);
+	out[used + 1] = (uint8_t)target->port;
 	return used + 2;
 }
 
-size_t qsb__upstream_socks_write(const struct qsb__upstream *upstream, unsigned step, const char *host, unsigned port,
-				 uint8_t *out, size_t size)
+size_t qsb__upstream_socks_write(const struct qsb__upstream *upstream, enum qsb__upstream_step step,
+				 const struct qsb__upstream_target *target, uint8_t *out, size_t size)
 {
-	if (step == STEP_LOGIN)
+	if (step == QSB__UPSTREAM_LOGIN)
 		return write_login(upstream, out, size);
-	if (step == STEP_REQUEST)
-		return write_request(host, port, out, size);
+	if (step == QSB__UPSTREAM_REQUEST)
+		return write_request(target, out, size);
 	if (size < 4)
 		return 0;
 	out[0] = SOCKS_VERSION;
@@ -227,13 +227,13 @@ size_t qsb__upstream_socks_write(const struct qsb__upstream *upstream, unsigned 
 	return upstream->has_login ? 4 : 3;
 }
 
-static enum qsb__parse bad(const char **why, const char *text)
+static enum qsb__parse bad(struct qsb__upstream_answer *out, const char *why)
 {
-	*why = text;
+	out->why = why;
 	return QSB__PARSE_BAD;
 }
 
-static enum qsb__parse read_request_answer(const uint8_t *bytes, size_t length, size_t *size, const char **why)
+static enum qsb__parse read_request_answer(const uint8_t *bytes, size_t length, struct qsb__upstream_answer *out)
 {
 	static const char *const reasons[] = {
 		[1] = "the upstream proxy failed",
@@ -246,32 +246,32 @@ static enum qsb__parse read_request_answer(const uint8_t *bytes, size_t length, 
 	if (length < 5)
 		return QSB__PARSE_MORE;
 	if (bytes[0] != SOCKS_VERSION)
-		return bad(why, "the upstream proxy does not speak SOCKS 5");
+		return bad(out, "the upstream proxy does not speak SOCKS 5");
 	if (bytes[1] != 0)
-		return bad(why, bytes[1] < 6 ? reasons[bytes[1]] : "the upstream proxy could not connect");
+		return bad(out, bytes[1] < 6 ? reasons[bytes[1]] : "the upstream proxy could not connect");
 	if (bytes[3] != 1 && bytes[3] != 3 && bytes[3] != 4)
-		return bad(why, "the upstream proxy's answer cannot be read");
-	*size = 6U + (bytes[3] == 1 ? 4U : bytes[3] == 4 ? 16U : 1U + bytes[4]);
-	return length < *size ? QSB__PARSE_MORE : QSB__PARSE_DONE;
+		return bad(out, "the upstream proxy's answer cannot be read");
+	out->size = 6U + (bytes[3] == 1 ? 4U : bytes[3] == 4 ? 16U : 1U + bytes[4]);
+	return length < out->size ? QSB__PARSE_MORE : QSB__PARSE_DONE;
 }
 
-enum qsb__parse qsb__upstream_socks_read(unsigned step, const uint8_t *bytes, size_t length, size_t *size,
-					 unsigned *next, const char **why)
+enum qsb__parse qsb__upstream_socks_read(enum qsb__upstream_step step, const uint8_t *bytes, size_t length,
+					 struct qsb__upstream_answer *out)
 {
-	*next = STEP_CONNECTED;
-	if (step == STEP_REQUEST)
-		return read_request_answer(bytes, length, size, why);
+	*out = (struct qsb__upstream_answer){.next = QSB__UPSTREAM_CONNECTED};
+	if (step == QSB__UPSTREAM_REQUEST)
+		return read_request_answer(bytes, length, out);
 	if (length < 2)
 		return QSB__PARSE_MORE;
-	*size = 2;
-	*next = STEP_REQUEST;
-	if (step == STEP_LOGIN)
-		return bytes[1] == 0 ? QSB__PARSE_DONE : bad(why, "the upstream proxy wants another user or password");
+	out->size = 2;
+	out->next = QSB__UPSTREAM_REQUEST;
+	if (step == QSB__UPSTREAM_LOGIN)
+		return bytes[1] == 0 ? QSB__PARSE_DONE : bad(out, "the upstream proxy wants another user or password");
 	if (bytes[0] != SOCKS_VERSION)
-		return bad(why, "the upstream proxy does not speak SOCKS 5");
+		return bad(out, "the upstream proxy does not speak SOCKS 5");
 	if (bytes[1] == NO_METHOD || (bytes[1] != 0 && bytes[1] != LOGIN_METHOD))
-		return bad(why, "the upstream proxy wants a user and a password");
+		return bad(out, "the upstream proxy wants a user and a password");
 	if (bytes[1] == LOGIN_METHOD)
-		*next = STEP_LOGIN;
+		out->next = QSB__UPSTREAM_LOGIN;
 	return QSB__PARSE_DONE;
 }

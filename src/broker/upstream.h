@@ -34,11 +34,27 @@ bool qsb__upstream_bypasses(const struct qsb__upstream *upstream, const char *ho
 size_t qsb__upstream_connect_write(const struct qsb__upstream *upstream, const char *host, unsigned port, char *out,
 				   size_t size);
 
-/* SOCKS 5 as a client: what to send at `step` (0 greeting, 1 login, 2 request), how to read the answer. */
-size_t qsb__upstream_socks_write(const struct qsb__upstream *upstream, unsigned step, const char *host, unsigned port,
-				 uint8_t *out, size_t size);
-/* DONE: `size` bytes were the answer, `next` is the step to send now, 3 = connected. BAD: `why`. */
-enum qsb__parse qsb__upstream_socks_read(unsigned step, const uint8_t *bytes, size_t length, size_t *size,
-					 unsigned *next, const char **why);
+/* SOCKS 5 as a client: what is to be sent now. */
+enum qsb__upstream_step {
+	QSB__UPSTREAM_GREETING,
+	QSB__UPSTREAM_LOGIN,
+	QSB__UPSTREAM_REQUEST,
+	QSB__UPSTREAM_CONNECTED /* nothing more */
+};
+struct qsb__upstream_target {
+	const char *host; /* a name, or an address */
+	unsigned port;
+};
+/* Returns the size, 0 = no room. */
+size_t qsb__upstream_socks_write(const struct qsb__upstream *upstream, enum qsb__upstream_step step,
+				 const struct qsb__upstream_target *target, uint8_t *out, size_t size);
+
+struct qsb__upstream_answer {
+	size_t size; /* of DONE: so many bytes were the answer */
+	enum qsb__upstream_step next;
+	const char *why; /* of BAD */
+};
+enum qsb__parse qsb__upstream_socks_read(enum qsb__upstream_step step, const uint8_t *bytes, size_t length,
+					 struct qsb__upstream_answer *out);
 
 #endif

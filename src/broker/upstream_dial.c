@@ -8,7 +8,7 @@
 #include "broker/internal.h"
 #include "core/cleanup.h"
 
-enum { ANSWER_MS = 60000, ANSWER_MAX = 65536, CONNECTED = 3 };
+enum { ANSWER_MS = 60000, ANSWER_MAX = 65536 };
 
 static void refuse(struct qsb__connection *connection, const char *why)
 {
@@ -84,31 +84,30 @@ static void read_http(struct qsb__connection *connection)
 
 static bool send_socks(struct qsb__connection *connection)
 {
+	const struct qsb__upstream_target target = {connection->upstream_target, connection->port};
 	uint8_t bytes[600];
 
 	return say(connection, bytes,
-		   qsb__upstream_socks_write(&connection->run->upstream, connection->upstream_step,
-					     connection->upstream_target, connection->port, bytes, sizeof(bytes)));
+		   qsb__upstream_socks_write(&connection->run->upstream, connection->upstream_step, &target, bytes,
+					     sizeof(bytes)));
 }
 
 static void read_socks(struct qsb__connection *connection)
 {
-	const char *why = NULL;
-	unsigned next = 0;
-	size_t size = 0;
+	struct qsb__upstream_answer answer;
 	enum qsb__parse parsed;
 
 	if (!read_answer(connection))
 		return;
-	parsed = qsb__upstream_socks_read(connection->upstream_step, connection->early, connection->early_length, &size,
-					  &next, &why);
+	parsed = qsb__upstream_socks_read(connection->upstream_step, connection->early, connection->early_length,
+					  &answer);
 	if (parsed == QSB__PARSE_BAD)
-		refuse(connection, why);
+		refuse(connection, answer.why);
 	if (parsed != QSB__PARSE_DONE)
 		return;
-	drop_answer(connection, size);
-	connection->upstream_step = next;
-	if (next == CONNECTED)
+	drop_answer(connection, answer.size);
+	connection->upstream_step = answer.next;
+	if (answer.next == QSB__UPSTREAM_CONNECTED)
 		qsb__dial_done(connection);
 	else if (send_socks(connection))
 		await(connection, read_socks);
@@ -119,7 +118,7 @@ void qsb__upstream_begin(struct qsb__connection *connection, const char *target)
 	const struct qsb__upstream *upstream = &connection->run->upstream;
 	char request[1600];
 
-	connection->upstream_step = 0;
+	connection->upstream_step = QSB__UPSTREAM_GREETING;
 	snprintf(connection->upstream_target, sizeof(connection->upstream_target), "%s", target);
 	if (upstream->kind == QSB__UPSTREAM_SOCKS5) {
 		if (send_socks(connection))
