@@ -46,7 +46,8 @@ struct qsb__host_address {
  *
  * For a name's address: loopback, unspecified, link-local, metadata (169.254.169.254, fd00:ec2::254, 100.100.100.200,
  * 168.63.129.16, 192.0.0.192 …), multicast, reserved and own addresses are refused unless an allowed address or range
- * means them (the longest of metadata needs an entry that names that very address, not a range it lies in); private
+ * means them: a range does that only when all of it is of that kind (0.0.0.0/0 does not mean 127.0.0.1), and a
+ * metadata address needs an entry that names that very address. Private
  * ones (RFC 1918, 100.64/10, fc00::/7) are refused when only "*" allowed the name. For an address asked for by
  * itself: it must be allowed by an entry that means it; "*" means public ones only.
  */

@@ -148,7 +148,7 @@ static void note_loss(struct qsb__supervisor *supervisor)
 
 static void gone(struct qsb__supervisor *supervisor)
 {
-	if (!supervisor->broker_told && supervisor->started)
+	if (!supervisor->broker_told)
 		note_loss(supervisor);
 	stop_watching(supervisor);
 }

@@ -113,6 +113,27 @@ is 'the result has their number' 'filtered 2 2 False' \
 is 'a log that is full is told' 'No space left on device' \
 	"$(visit --network-log /dev/full -- python3 -c "$ask" 3128 denied.example 2>&1 >/dev/null | grep -o 'No space left on device')"
 is 'the command'\''s status stands' 0 "$(status visit --network-log /dev/full -- python3 -c "$ask" 3128 denied.example)"
+sleep 60 <"$scratch/fifo" &
+reader=$!
+matches 'a log whose reader sleeps holds nothing up, and what it lacks is told' '^qiming-sandbox: [0-9]+ connections are missing in the network log' \
+	"$(visit --network-log "$scratch/fifo" -- python3 -c "$ask" 3128 $(yes denied.example | head -n 700) 2>&1 >/dev/null)"
+kill "$reader"
+wait "$reader" 2>/dev/null
+
+# Ports.
+python3 -c 'import socket, time
+s = socket.create_server(("127.0.0.1", 0))
+print(s.getsockname()[1], flush=True)
+time.sleep(60)' >"$scratch/port" &
+server=$!
+for _ in $(seq 100); do [ -s "$scratch/port" ] && break; sleep 0.05; done
+port=$(cat "$scratch/port")
+refused 'a port to publish that is taken' "port $port .*is taken" run --publish "$port" -- touch ran
+is 'a service of the host is reached at a port that is opened to it' 'reached' \
+	"$(qs run --reach "$port" -- python3 -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10); print("reached")' "$port")"
+is 'and not at one that is not' 1 "$(status qs run -- python3 -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10)' "$port")"
+kill "$server"
+wait "$server" 2>/dev/null
 
 # Questions.
 refused 'questions without a place to ask' '--events-fd' run --network filtered --ask-network -- touch ran

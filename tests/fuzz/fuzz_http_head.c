@@ -71,13 +71,15 @@ static void expect_kept(parse_prefix *parse, const uint8_t *data, size_t length)
 	}
 }
 
-/* How many lines of the head begin with this, which is in lower case. */
+/* How many headers of the head begin with this, which is in lower case. */
 static int count_fields(const char *bytes, size_t size, const char *start)
 {
 	struct qsb__http_text rest = {bytes, size}, line;
 	const char *why;
 	int count = 0;
 
+	/* The request line first: its method may look like a header's name. */
+	qsb__http_line_cut(&rest, &line, &why);
 	while (qsb__http_line_cut(&rest, &line, &why) == QSB__PARSE_DONE)
 		count += qsb__http_begins(line, start);
 	return count;

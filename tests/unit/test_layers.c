@@ -424,67 +424,6 @@ static int remove_entry(const char *path, const struct stat *info, int flag, str
 	return remove(path);
 }
 
-static void upstream_proxy(void)
-{
-	struct qsb__policy_sources from;
-	char *json;
-
-	put(user_file, "{\"network\":{\"upstreamProxy\":\"http://ada:hidden@proxy.example:1\"}}");
-	put(project_file, "{\"network\":{\"upstreamProxy\":\"http://evil.example\",\"upstreamResolve\":\"local\"}}");
-	tap_is_number(load(), 0, "a user's proxy is read");
-	tap_is_text(values("/network/upstreamProxy"), "http://ada:***@proxy.example:1",
-		    "a project cannot set another one, and the password is not shown");
-	tap_ok(noted("/network/upstreamProxy: only the user's own policy"), "which is noted");
-	tap_is_text(values("/network/upstreamResolve"), "local", "a project may have addresses judged here");
-	json = qsb__policy_to_json(policy, false);
-	tap_ok(json && strstr(json, "ada:hidden@"), "the policy that is handed on has the password");
-	free(json);
-	tap_ok(qsb__policy_hide_passwords(policy) == 0, "a policy can be made to be shown");
-	json = qsb__policy_to_json(policy, true);
-	tap_ok(json && !strstr(json, "hidden") && strstr(json, "ada:***@"), "and does not have it then");
-	free(json);
-
-	put(user_file, "{}");
-	tap_is_number(load(), 0, "a project's proxy alone is no error");
-	tap_is_text(values("/network/upstreamProxy"), "none", "and none at all");
-	put(user_file, "{\"network\":{\"upstreamResolve\":\"local\"}}");
-	put(project_file, "{\"network\":{\"upstreamResolve\":\"proxy\"}}");
-	tap_ok(load() == 0 && strcmp(values("/network/upstreamResolve"), "local") == 0,
-	       "a project cannot leave addresses unjudged");
-	unlink(project_file);
-
-	put(managed_file, "{\"network\":{\"upstreamProxy\":\"http://must.example\"}}");
-	from = sources();
-	from.managed_file = managed_file;
-	put(user_file, "{\"network\":{\"upstreamProxy\":\"http://mine.example\"}}");
-	chmod(managed_file, 0644);
-	/* Only root's file counts. */
-	if (geteuid() == 0)
-		tap_ok(load_from(&from) == 0 && strcmp(values("/network/upstreamProxy"), "http://must.example") == 0,
-		       "the administrator's proxy holds");
-	unlink(managed_file);
-	put(user_file, "{\"network\":{\"upstreamProxy\":7}}");
-	tap_ok(load() == QSB_E_INVALID && strcmp(err.where, "/network/upstreamProxy") == 0, "a number is no proxy");
-	unlink(user_file);
-}
-
-static void ports_of_both(void)
-{
-	struct qsb__policy_option options[] = {{qsb__row_by_option("--reach"), "8080"}};
-	struct qsb__policy_sources from;
-
-	put(user_file, "{\"network\":{\"publishPorts\":[80,8080],\"reachPorts\":[81,82,80]}}");
-	tap_ok(load() == QSB_E_INVALID && strcmp(err.where, "/network/reachPorts/2") == 0 &&
-		       strstr(err.message, "/network/publishPorts/0"),
-	       "a port that is published and reached is an error, with both places");
-	put(user_file, "{\"network\":{\"publishPorts\":[80,8080]}}");
-	from = sources();
-	from.options = options;
-	from.option_count = 1;
-	tap_ok(load_from(&from) == QSB_E_INVALID && strcmp(err.where, "--reach") == 0, "also when an option adds it");
-	unlink(user_file);
-}
-
 int main(void)
 {
 	char config[96];
@@ -514,9 +453,6 @@ int main(void)
 	pipes();
 	managed_bounds();
 	bad_files();
-	sweep();
-	upstream_proxy();
-	ports_of_both();
 	qsb__policy_free(policy);
 	nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 	return tap_done();
