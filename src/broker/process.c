@@ -44,9 +44,16 @@ void qsb__broker_run_fail(struct qsb__broker_run *run, const struct qsb_error *e
 	say_failed(run->events_fd, err);
 }
 
+/* The porter is reaped first: nobody else may be there to do it. */
+__attribute__((noreturn)) static void leave(struct qsb__broker_run *run)
+{
+	qsb__publisher_free(run->publisher);
+	_exit(0);
+}
+
 static void last_words_over(uv_timer_t *timer)
 {
-	_exit(0);
+	leave(timer->data);
 }
 
 static void end_when_told(uv_check_t *check)
@@ -54,7 +61,7 @@ static void end_when_told(uv_check_t *check)
 	struct qsb__broker_run *run = check->data;
 
 	if (qsb__reporter_is_idle(run->reporter))
-		_exit(0);
+		leave(run);
 }
 
 void qsb__broker_run_finish(struct qsb__broker_run *run)
@@ -66,9 +73,9 @@ void qsb__broker_run_finish(struct qsb__broker_run *run)
 	qsb__connection_close_all(run);
 	qsb__reporter_flush(run->reporter);
 	if (qsb__reporter_is_idle(run->reporter))
-		_exit(0);
+		leave(run);
 	uv_check_init(&run->loop, &run->idle);
-	run->idle.data = run;
+	run->idle.data = run->last_words.data = run;
 	uv_check_start(&run->idle, end_when_told);
 	uv_timer_init(&run->loop, &run->last_words);
 	uv_timer_start(&run->last_words, last_words_over, LAST_WORDS_MS, 0);

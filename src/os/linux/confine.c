@@ -149,6 +149,7 @@ static const int calls[] = {
 	SYS_getgid,
 	SYS_getegid,
 	SYS_uname,
+	SYS_wait4,
 	SYS_exit,
 	SYS_exit_group,
 };
