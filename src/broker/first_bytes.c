@@ -14,7 +14,7 @@ enum {
 	SILENCE_MS = 300,     /* a server that speaks first may be meant, also on a port of the web */
 	PATIENCE_MS = 300000, /* for a client that must speak first */
 	HTTP_PORT = 80,
-	REWRITTEN_ROOM = 1024 /* what a rewritten head may be longer */
+	REWRITTEN_ROOM = 2048 /* what a rewritten head may be longer */
 };
 
 /* Is the name that the client gave one it may have? The host it connected to, or any that is not denied where the
@@ -94,12 +94,15 @@ static bool rewrite(struct qsb__connection *connection, const struct qsb__http_h
 	return connection->first_length > 0;
 }
 
-static bool goes_to_a_proxy(const struct qsb__connection *connection)
+/* A whole URL for it, in place of a tunnel. Where the request names another host than was connected to, both would not
+ * fit into one. */
+static bool goes_to_a_proxy(const struct qsb__connection *connection, const struct qsb__http_head *head)
 {
 	const struct qsb__upstream *upstream = &connection->run->upstream;
 
 	return !connection->judged && !connection->tunnel && upstream->kind == QSB__UPSTREAM_HTTP &&
-	       upstream->resolves && !qsb__upstream_bypasses(upstream, connection->host, connection->port);
+	       upstream->resolves && (!head->host[0] || strcmp(head->host, connection->host) == 0) &&
+	       !qsb__upstream_bypasses(upstream, connection->host, connection->port);
 }
 
 int qsb__first_bytes_take_request(struct qsb__connection *connection, const struct qsb__http_head *head)
@@ -110,7 +113,7 @@ int qsb__first_bytes_take_request(struct qsb__connection *connection, const stru
 	if (!fits(connection, head->host) || (head->port && head->port != connection->port))
 		return refuse(connection, 421, "the request names another host than the one connected to");
 	connection->way = QSB__WAY_HTTP;
-	connection->absolute = goes_to_a_proxy(connection);
+	connection->absolute = goes_to_a_proxy(connection, head);
 	if (!rewrite(connection, head))
 		return refuse(connection, 431, "the request's head is too large");
 	qsb__http_body_init(&connection->body, head);

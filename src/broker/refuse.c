@@ -134,7 +134,8 @@ void qsb__refuse_bad(struct qsb__connection *connection, int status, const char 
 	if (connection->down.bytes > 0 || connection->up.bytes > 0)
 		qsb__connection_reset(connection);
 	else
-		answer(connection, status ? status : 403, QSB__SOCKS_FAILED, ACCESS_DENIED);
+		answer(connection, status ? status : 403,
+		       connection->socks.reply > 0 ? connection->socks.reply : QSB__SOCKS_FAILED, ACCESS_DENIED);
 }
 
 void qsb__refuse_unreachable(struct qsb__connection *connection, const char *why, bool timed_out)
