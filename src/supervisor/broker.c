@@ -9,55 +9,8 @@
 #include "supervisor/internal.h"
 
 enum { LAST_WORDS_MS = 500, EVENTS_AT_ONCE = 64 };
-/* The end of the year 9999: what a date of four digits can say. */
-#define LATEST_MS 253402300799999ULL
 
 /* ---- what it says ---- */
-
-/* One line of plain ASCII, whatever was there. */
-static void check_text(char *text, size_t size)
-{
-	text[size - 1] = '\0';
-	for (; *text; text++)
-		if (*text < 0x20 || *text > 0x7E)
-			*text = '?';
-}
-
-/* A byte that is neither 0 nor 1 must not be read as a bool. */
-static void check_flag(bool *flag)
-{
-	unsigned char byte;
-
-	memcpy(&byte, flag, 1);
-	*flag = byte != 0;
-}
-
-static void check_number(uint64_t *number, uint64_t most)
-{
-	if (*number > most)
-		*number = most;
-}
-
-static bool check_event(struct qsb__broker_event *event)
-{
-	check_text(event->host, sizeof(event->host));
-	check_text(event->address, sizeof(event->address));
-	check_text(event->rule, sizeof(event->rule));
-	check_text(event->suggestion, sizeof(event->suggestion));
-	check_text(event->reason, sizeof(event->reason));
-	check_text(event->error.where, sizeof(event->error.where));
-	check_text(event->error.message, sizeof(event->error.message));
-	check_flag(&event->allowed);
-	check_flag(&event->failed);
-	check_number(&event->time_ms, LATEST_MS);
-	check_number(&event->duration_ms, LATEST_MS);
-	check_number(&event->sent, INT64_MAX / 2);
-	check_number(&event->received, INT64_MAX / 2);
-	check_number(&event->left_out, UINT32_MAX);
-	if (event->error.code < QSB_E_STATE || event->error.code >= 0)
-		event->error.code = QSB_E_OS;
-	return event->kind <= QSB__BROKER_REQUEST && event->way <= QSB__WAY_PUBLISH;
-}
 
 static void add_up(uint64_t *sum, uint64_t more)
 {
@@ -164,7 +117,7 @@ static void ready(uv_poll_t *handle, int status, int events)
 		if (code == 0)
 			return;
 		/* Who speaks nonsense is not the broker that was started. */
-		if (code < 0 || !check_event(&event)) {
+		if (code < 0 || !qsb__broker_event_check(&event)) {
 			gone(supervisor);
 			return;
 		}

@@ -159,6 +159,10 @@ bool qsb__broker_is_awaited(const struct qsb__supervisor *supervisor);
 void qsb__broker_approve(struct qsb__supervisor *supervisor, uint32_t id, enum qsb__broker_answer answer);
 void qsb__broker_end(struct qsb__supervisor *supervisor);
 
+/* broker_event.c: makes any bytes a good event: plain ASCII texts that end, numbers that can be told. false = it says
+ * nothing that a broker says. */
+bool qsb__broker_event_check(struct qsb__broker_event *event);
+
 /* network_log.c: --network-log */
 void qsb__network_log_open(struct qsb__supervisor *supervisor);
 void qsb__network_log_add(struct qsb__supervisor *supervisor, const struct qsb__broker_event *event);

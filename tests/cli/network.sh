@@ -113,12 +113,10 @@ is 'the result has their number' 'filtered 2 2 False' \
 is 'a log that is full is told' 'No space left on device' \
 	"$(visit --network-log /dev/full -- python3 -c "$ask" 3128 denied.example 2>&1 >/dev/null | grep -o 'No space left on device')"
 is 'the command'\''s status stands' 0 "$(status visit --network-log /dev/full -- python3 -c "$ask" 3128 denied.example)"
-sleep 60 <"$scratch/fifo" &
-reader=$!
+exec 9<>"$scratch/fifo"
 matches 'a log whose reader sleeps holds nothing up, and what it lacks is told' '^qiming-sandbox: [0-9]+ connections are missing in the network log' \
-	"$(visit --network-log "$scratch/fifo" -- python3 -c "$ask" 3128 $(yes denied.example | head -n 700) 2>&1 >/dev/null)"
-kill "$reader"
-wait "$reader" 2>/dev/null
+	"$(yes denied.example | head -n 700 | xargs "$QS" run --network filtered --network-log "$scratch/fifo" -- python3 -c "$ask" 3128 2>&1 >/dev/null)"
+exec 9<&-
 
 # Ports.
 python3 -c 'import socket, time
