@@ -271,11 +271,22 @@ static void report_denials(const struct qsb__result *result)
 		report_denial(shown[i], i + 1 == count ? all - count : 0);
 }
 
+/* Few programs pass on what a resolver or a proxy told them, so a refused host is named also where a program reads. */
+static bool is_told(const struct qsb__result *result)
+{
+	if (isatty(STDERR_FILENO))
+		return true;
+	for (size_t i = 0; result->plan->network == QSB__NETWORK_FILTERED && i < result->denial_count; i++)
+		if (strcmp(result->denials[i].kind, "network") == 0)
+			return true;
+	return false;
+}
+
 static void report_to_person(const struct qsb__result *result, const char *name)
 {
 	if (result->exec_errno)
 		report_exec_failure(name, result->exec_errno);
-	else if (result->exit_code != 0 && result->denial_count > 0 && isatty(STDERR_FILENO))
+	else if (result->exit_code != 0 && result->denial_count > 0 && is_told(result))
 		report_denials(result);
 	qsb__network_report(result);
 }
