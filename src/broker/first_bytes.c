@@ -11,7 +11,6 @@
 #include "core/cleanup.h"
 
 enum {
-	SILENCE_MS = 300,     /* a server that speaks first may be meant, also on a port of the web */
 	PATIENCE_MS = 300000, /* for a client that must speak first */
 	HTTP_PORT = 80,
 	REWRITTEN_ROOM = 2048 /* what a rewritten head may be longer */
@@ -156,6 +155,13 @@ int qsb__first_bytes_look(struct qsb__connection *connection)
 	return 1;
 }
 
+bool qsb__first_bytes_are_a_word(const struct qsb__connection *connection)
+{
+	return connection->port != HTTP_PORT && connection->head_length > 0 &&
+	       connection->head[0] != QSB__TLS_HANDSHAKE &&
+	       !qsb__http_may_become_method((const char *)connection->head, connection->head_length);
+}
+
 static void client_spoke(struct qsb__connection *connection)
 {
 	int read = qsb__connection_read_head(connection, QSB__HTTP_HEAD_MAX), known;
@@ -170,7 +176,8 @@ static void client_spoke(struct qsb__connection *connection)
 	if (known > 0)
 		qsb__target_judge(connection);
 	/* Bytes came, and not enough: it speaks first, however slowly. */
-	else if (known == 0 && connection->head_length > 0)
+	else if (known == 0 && connection->head_length > 0 &&
+		 !(connection->host_is_name && qsb__first_bytes_are_a_word(connection)))
 		qsb__connection_expect(connection, client_spoke, PATIENCE_MS, NULL);
 }
 
@@ -178,7 +185,7 @@ void qsb__first_bytes_await(struct qsb__connection *connection)
 {
 	/* An address under no rule is only worth something with a name. */
 	if (connection->host_is_name && connection->port != HTTP_PORT)
-		qsb__connection_expect(connection, client_spoke, SILENCE_MS, qsb__target_judge);
+		qsb__connection_expect(connection, client_spoke, QSB__SILENCE_MS, qsb__target_judge);
 	else
 		qsb__connection_expect(connection, client_spoke, PATIENCE_MS, NULL);
 	/* It may have spoken before we got to know of it. */

@@ -55,6 +55,9 @@ enum qsb__parse qsb__http_head_parse(const char *bytes, size_t length, struct qs
  */
 int qsb__http_is_request(const char *bytes, size_t length);
 
+/* Too few bytes to tell: are they the beginning of a method of the registry? */
+bool qsb__http_may_become_method(const char *bytes, size_t length);
+
 /* A proxy behind us, that a request goes on to. */
 struct qsb__http_onward {
 	const char *host; /* what the proxy is asked for: the host and port that were judged, whatever the head says */

@@ -112,3 +112,15 @@ int qsb__http_is_request(const char *bytes, size_t length)
 		return 1;
 	return is_target_and_version((struct qsb__http_text){bytes + end + 1, length - end - 1});
 }
+
+bool qsb__http_may_become_method(const char *bytes, size_t length)
+{
+	while (length > 0 && (*bytes == '\r' || *bytes == '\n')) {
+		bytes++;
+		length--;
+	}
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		if (length <= strlen(methods[i]) && memcmp(methods[i], bytes, length) == 0)
+			return true;
+	return false;
+}

@@ -20,7 +20,8 @@ enum {
 	QSB__CONNECTIONS_MAX = 4096,
 	QSB__HEADS_BYTES_MAX = 32 << 20, /* of clients' first bytes, all connections together */
 	QSB__ADDRESSES_MAX = 16,         /* of one name that are looked at */
-	QSB__STAND_IN_TTL = 60           /* seconds */
+	QSB__STAND_IN_TTL = 60,          /* seconds */
+	QSB__SILENCE_MS = 300            /* a side that said nothing for so long waits for the other */
 };
 
 struct qsb__broker_run;
@@ -87,6 +88,7 @@ struct qsb__flow {
 /* What is known of the client's own bytes, and so how they go on. */
 enum qsb__gate {
 	QSB__GATE_SHUT, /* not known yet: bytes wait in `head` */
+	QSB__GATE_WORD, /* a word so far, of no protocol that we know: as they come, unless it becomes a request */
 	QSB__GATE_OPEN, /* as they come */
 	QSB__GATE_HTTP, /* one request, then nothing more */
 	QSB__GATE_DONE  /* the request is over */
@@ -126,6 +128,7 @@ struct qsb__connection {
 
 	uint8_t *head; /* the client's first bytes */
 	size_t head_length, head_room;
+	size_t word_sent; /* QSB__GATE_WORD: so much of `head` went on already */
 	struct qsb__socks_request socks;
 	struct qsb__http_body body;
 	struct qsb__dial *dial;
@@ -178,6 +181,8 @@ void qsb__target_answered(struct qsb__connection *connection, enum qsb__broker_a
 void qsb__first_bytes_await(struct qsb__connection *connection);
 /* Looks at `head` once more: 1 = the gate is decided, 0 = more bytes are needed, -1 = refused, all is done. */
 int qsb__first_bytes_look(struct qsb__connection *connection);
+/* Undecided, and a client of another protocol may have said all it has to say for now. */
+bool qsb__first_bytes_are_a_word(const struct qsb__connection *connection);
 /* The same for a request whose head was read already. */
 int qsb__first_bytes_take_request(struct qsb__connection *connection, const struct qsb__http_head *head);
 

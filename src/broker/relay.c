@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "broker/internal.h"
+#include "broker/tls_hello.h"
 #include "core/cleanup.h"
 
 enum { ROUNDS = 16, BODY_BYTES = 64 * 1024, HALF_CLOSED_MS = 600000 };
@@ -138,21 +139,73 @@ static enum qsb__need after_request(struct qsb__connection *connection)
 	return QSB__NEED_NONE;
 }
 
+static bool copy_from_head(struct qsb__connection *connection, size_t from)
+{
+	connection->first_length = connection->head_length - from;
+	connection->first_sent = 0;
+	connection->first = malloc(connection->first_length);
+	if (connection->first)
+		memcpy(connection->first, connection->head + from, connection->first_length);
+	return connection->first != NULL;
+}
+
+/*
+ * "ping", and then nothing: a client that waits for an answer. Servers that take every method would take it for the
+ * beginning of one, so it goes on, but what follows may not make a request of it.
+ */
+static enum qsb__need pass_word(struct qsb__connection *connection)
+{
+	int read = qsb__connection_read_head(connection, QSB__HTTP_HEAD_MAX);
+	int is_request = qsb__http_is_request((char *)connection->head, connection->head_length);
+
+	if (is_request > 0)
+		return broken(connection, "the first line of the request came in pieces");
+	if (connection->word_sent < connection->head_length && !copy_from_head(connection, connection->word_sent))
+		return broken(connection, "no memory");
+	connection->word_sent = connection->head_length;
+	if (is_request == 0 || read < 0) {
+		connection->gate = QSB__GATE_OPEN;
+		qsb__connection_drop_head(connection, connection->head_length);
+		return QSB__NEED_GO_ON;
+	}
+	return connection->first ? QSB__NEED_GO_ON : QSB__NEED_READ;
+}
+
+static void word_rested(struct qsb__connection *connection)
+{
+	if (connection->gate == QSB__GATE_SHUT && qsb__first_bytes_are_a_word(connection)) {
+		connection->gate = QSB__GATE_WORD;
+		qsb__relay_run(connection, QSB__RELAY_UP);
+	}
+}
+
+/* The client ended: what it said is no request, unless a port or a hello says that it should have become one. */
+static enum qsb__need look_at_end(struct qsb__connection *connection)
+{
+	if (connection->head_length > 0 && (connection->port == 80 || connection->head[0] == QSB__TLS_HANDSHAKE)) {
+		qsb__refuse_bad(connection, 400, "the client ended before it said whom it means");
+		return QSB__NEED_END;
+	}
+	connection->gate = QSB__GATE_OPEN;
+	return QSB__NEED_GO_ON;
+}
+
 static enum qsb__need look(struct qsb__connection *connection)
 {
 	int read = qsb__connection_read_head(connection, QSB__HTTP_HEAD_MAX), known;
 
-	if (read < 0 && connection->head_length == 0) {
-		/* It never speaks, it only listens. */
-		connection->gate = QSB__GATE_OPEN;
-		return QSB__NEED_GO_ON;
-	}
-	if (read < 0) {
-		qsb__refuse_bad(connection, 400, "the client ended before it said whom it means");
-		return QSB__NEED_END;
-	}
+	if (read < 0 && connection->head_length == 0)
+		return look_at_end(connection);
 	known = qsb__first_bytes_look(connection);
-	return known < 0 ? QSB__NEED_END : known == 0 ? QSB__NEED_READ : QSB__NEED_GO_ON;
+	if (known != 0)
+		return known < 0 ? QSB__NEED_END : QSB__NEED_GO_ON;
+	if (read < 0)
+		return look_at_end(connection);
+	if (qsb__first_bytes_are_a_word(connection)) {
+		connection->timed_out = word_rested;
+		uv_timer_start(&connection->timer, qsb__connection_timer, QSB__SILENCE_MS, 0);
+	}
+	return QSB__NEED_READ;
 }
 
 static enum qsb__need move_up(struct qsb__connection *connection)
@@ -164,6 +217,8 @@ static enum qsb__need move_up(struct qsb__connection *connection)
 			return need;
 		if (connection->gate == QSB__GATE_SHUT)
 			need = look(connection);
+		else if (connection->gate == QSB__GATE_WORD)
+			need = pass_word(connection);
 		else if (connection->gate == QSB__GATE_HTTP)
 			need = take_body(connection);
 		else if (connection->gate == QSB__GATE_DONE)

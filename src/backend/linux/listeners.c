@@ -35,9 +35,13 @@ static int set_options(int fd, const struct place *place)
 		bool wanted;
 		int level, name, value;
 	} options[] = {
-		{six, IPPROTO_IPV6, IPV6_V6ONLY, place->loopback},       {transparent, IPPROTO_IP, IP_TRANSPARENT, 1},
-		{transparent && six, IPPROTO_IPV6, IPV6_TRANSPARENT, 1}, {datagrams, IPPROTO_IP, IP_PKTINFO, 1},
+		{six, IPPROTO_IPV6, IPV6_V6ONLY, place->loopback},
+		{transparent, IPPROTO_IP, IP_TRANSPARENT, 1},
+		{transparent && six, IPPROTO_IPV6, IPV6_TRANSPARENT, 1},
+		{datagrams, IPPROTO_IP, IP_PKTINFO, 1},
 		{datagrams && six, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1},
+		/* An answer leaves from the address that was asked, which no interface has. */
+		{datagrams && six, IPPROTO_IPV6, IPV6_FREEBIND, 1},
 	};
 	int code = 0;
 
