@@ -47,7 +47,7 @@ struct qsb__connection *qsb__connection_new(struct qsb__broker_run *run, enum qs
 	if (connection->next)
 		connection->next->at = &connection->next;
 	run->connections = connection;
-	if (++run->connection_count >= QSB__CONNECTIONS_MAX)
+	if (++run->connection_count >= run->connections_max)
 		qsb__entrances_poll(run, false);
 	return connection;
 }
@@ -83,7 +83,7 @@ void qsb__connection_close(struct qsb__connection *connection)
 	*connection->at = connection->next;
 	if (connection->next)
 		connection->next->at = connection->at;
-	if (run->connection_count-- == QSB__CONNECTIONS_MAX && !run->finishing)
+	if (run->connection_count-- == run->connections_max && !run->finishing)
 		qsb__entrances_poll(run, true);
 	uv_close((uv_handle_t *)&connection->client_poll, let_go);
 	uv_close((uv_handle_t *)&connection->timer, let_go);
@@ -115,12 +115,10 @@ static void failed(struct qsb__connection *connection)
 }
 
 /* Which direction of the relay waited for this. */
-static unsigned directions(const struct qsb__connection *connection, const uv_poll_t *handle, int status, int events)
+static unsigned directions(const struct qsb__connection *connection, const uv_poll_t *handle, int events)
 {
 	bool client = handle == &connection->client_poll;
 
-	if (status != 0)
-		return QSB__RELAY_UP | QSB__RELAY_DOWN;
 	return (events & UV_READABLE ? (client ? QSB__RELAY_UP : QSB__RELAY_DOWN) : 0U) |
 	       (events & UV_WRITABLE ? (client ? QSB__RELAY_DOWN : QSB__RELAY_UP) : 0U);
 }
@@ -131,14 +129,13 @@ static void ready(uv_poll_t *handle, int status, int events)
 
 	if (connection->closing)
 		return;
-	if (connection->relaying) {
-		/* An error stops the poll, but what came before it can still be taken. */
-		if (status != 0)
-			*(handle == &connection->client_poll ? &connection->client_events
-							     : &connection->server_events) = 0;
-		qsb__relay_run(connection, directions(connection, handle, status, events));
-		if (status != 0 && !connection->closing)
-			failed(connection);
+	/* An error stops the poll. */
+	if (status != 0)
+		*(handle == &connection->client_poll ? &connection->client_events : &connection->server_events) = 0;
+	if (connection->relaying && status != 0) {
+		qsb__relay_fail(connection, handle == &connection->server_poll);
+	} else if (connection->relaying) {
+		qsb__relay_run(connection, directions(connection, handle, events));
 	} else if (status != 0 || !connection->client_ready) {
 		failed(connection);
 	} else {

@@ -367,7 +367,8 @@ static void host_found(void *data, const struct qsb__found *found)
 static void dial_host(struct qsb__dial *dial)
 {
 	struct qsb__connection *connection = dial->connection;
-	bool proxy = uses_proxy(connection);
+	/* A request that was written for the proxy carries its password: it goes there, whatever the name is by now. */
+	bool proxy = connection->absolute || uses_proxy(connection);
 
 	if (proxy && (!connection->host_is_name || connection->run->upstream.resolves || connection->absolute)) {
 		dial_proxy(dial, connection->host);

@@ -24,6 +24,7 @@ struct stream {
 	uv_timer_t timer;
 	unsigned handles;
 	bool closing, waiting, asking;
+	bool ended; /* the client says no more, and waits for its last answer */
 	uint8_t bytes[STREAM_BYTES];
 	size_t length;
 };
@@ -36,7 +37,7 @@ struct asked {
 	int fd;
 	struct sockaddr_storage peer;
 	socklen_t peer_size;
-	uint8_t control[128];
+	_Alignas(struct cmsghdr) uint8_t control[128];
 	size_t control_size;
 	struct qsb__dns_query query;
 	uint8_t message[QSB__DNS_PLAIN_MAX]; /* its header and question */
@@ -45,6 +46,7 @@ struct asked {
 static unsigned asked_count, stream_count;
 
 static void stream_answered(struct stream *stream, const uint8_t *bytes, size_t length);
+static void stream_ready(uv_poll_t *handle, int status, int events);
 
 static void send_answer(struct asked *asked, const uint8_t *bytes, size_t length)
 {
@@ -298,6 +300,19 @@ static void stream_idle(uv_timer_t *timer)
 	stream_close(timer->data);
 }
 
+/* Reads on where there is room. With a full buffer and a question on its way the rest waits in the kernel. */
+static void stream_watch(struct stream *stream)
+{
+	if (stream->closing)
+		return;
+	if (stream->ended && !stream->waiting)
+		stream_close(stream);
+	else if (stream->ended || stream->length == sizeof(stream->bytes))
+		uv_poll_stop(&stream->poll);
+	else
+		uv_poll_start(&stream->poll, UV_READABLE, stream_ready);
+}
+
 /* Asks what lies in the buffer, when it is whole. */
 static void stream_ask(struct stream *stream)
 {
@@ -318,6 +333,7 @@ static void stream_ask(struct stream *stream)
 		take_message(&from, message, size);
 	}
 	stream->asking = false;
+	stream_watch(stream);
 }
 
 static void stream_answered(struct stream *stream, const uint8_t *bytes, size_t length)
@@ -350,18 +366,14 @@ static void stream_ready(uv_poll_t *handle, int status, int events)
 	struct stream *stream = handle->data;
 	ssize_t length;
 
-	/* A full buffer with a question on its way: the rest waits in the kernel. */
-	if (stream->length == sizeof(stream->bytes)) {
-		stream_close(stream);
-		return;
-	}
 	length = recv(stream->fd, stream->bytes + stream->length, sizeof(stream->bytes) - stream->length, MSG_DONTWAIT);
 	if (length < 0 && status == 0 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (length <= 0) {
+	if (length < 0 || status != 0) {
 		stream_close(stream);
 		return;
 	}
+	stream->ended = length == 0;
 	stream->length += (size_t)length;
 	stream_ask(stream);
 }

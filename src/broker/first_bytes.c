@@ -176,16 +176,29 @@ static void client_spoke(struct qsb__connection *connection)
 	if (known > 0)
 		qsb__target_judge(connection);
 	/* Bytes came, and not enough: it speaks first, however slowly. */
-	else if (known == 0 && connection->head_length > 0 &&
-		 !(connection->host_is_name && qsb__first_bytes_are_a_word(connection)))
+	else if (known == 0 && connection->head_length > 0 && !qsb__first_bytes_are_a_word(connection))
+		qsb__connection_expect(connection, client_spoke, PATIENCE_MS, NULL);
+}
+
+/* An address under no rule is only worth something with a name, and that is in what the client says. */
+static void is_silent(struct qsb__connection *connection)
+{
+	struct qsb__host_judgement verdict;
+
+	if (!connection->host_is_name) {
+		qsb__target_take_own_name(connection);
+		qsb__target_judge_address(connection, &connection->address, NULL, &verdict);
+	}
+	if (connection->host_is_name || verdict.answer == QSB__HOST_ALLOWED)
+		qsb__target_judge(connection);
+	else
 		qsb__connection_expect(connection, client_spoke, PATIENCE_MS, NULL);
 }
 
 void qsb__first_bytes_await(struct qsb__connection *connection)
 {
-	/* An address under no rule is only worth something with a name. */
-	if (connection->host_is_name && connection->port != HTTP_PORT)
-		qsb__connection_expect(connection, client_spoke, QSB__SILENCE_MS, qsb__target_judge);
+	if (connection->port != HTTP_PORT)
+		qsb__connection_expect(connection, client_spoke, QSB__SILENCE_MS, is_silent);
 	else
 		qsb__connection_expect(connection, client_spoke, PATIENCE_MS, NULL);
 	/* It may have spoken before we got to know of it. */

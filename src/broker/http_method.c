@@ -94,6 +94,7 @@ static int is_target_and_version(struct qsb__http_text text)
 int qsb__http_is_request(const char *bytes, size_t length)
 {
 	size_t start = 0, end;
+	int known;
 
 	/* Servers skip empty lines before a request; the parser refuses them. */
 	while (start < length && (bytes[start] == '\r' || bytes[start] == '\n'))
@@ -110,7 +111,9 @@ int qsb__http_is_request(const char *bytes, size_t length)
 		return 0;
 	if (is_registered(bytes + start, end - start))
 		return 1;
-	return is_target_and_version((struct qsb__http_text){bytes + end + 1, length - end - 1});
+	known = is_target_and_version((struct qsb__http_text){bytes + end + 1, length - end - 1});
+	/* No head is larger: more bytes to tell by will not come. */
+	return known < 0 && length >= QSB__HTTP_HEAD_MAX ? 1 : known;
 }
 
 bool qsb__http_may_become_method(const char *bytes, size_t length)

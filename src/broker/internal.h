@@ -17,7 +17,8 @@
 #include "plan/hosts.h"
 
 enum {
-	QSB__CONNECTIONS_MAX = 4096,
+	QSB__CONNECTIONS_MAX = 4096,     /* and fewer where descriptors are few */
+	QSB__ACCEPTED_AT_ONCE = 64,      /* of one listener, before others have their turn */
 	QSB__HEADS_BYTES_MAX = 32 << 20, /* of clients' first bytes, all connections together */
 	QSB__ADDRESSES_MAX = 16,         /* of one name that are looked at */
 	QSB__STAND_IN_TTL = 60,          /* seconds */
@@ -61,7 +62,7 @@ struct qsb__broker_run {
 	struct qsb__movers *movers;
 	struct qsb__upstream upstream;
 	struct qsb__connection *connections; /* a list */
-	size_t connection_count, heads_bytes;
+	size_t connection_count, connections_max, heads_bytes;
 	bool accepting, finishing;
 };
 
@@ -71,7 +72,8 @@ enum qsb__need {
 	QSB__NEED_WRITE, /* to the other */
 	QSB__NEED_NONE,  /* it is over, or waits for the other direction */
 	QSB__NEED_GO_ON, /* inside relay.c: the next step's turn */
-	QSB__NEED_END    /* inside relay.c: it broke, or the connection is closed */
+	QSB__NEED_GONE,  /* inside relay.c: who the bytes come from broke */
+	QSB__NEED_END    /* inside relay.c: who they go to broke, or the connection is closed */
 };
 
 enum { QSB__RELAY_UP = 1U << 0, QSB__RELAY_DOWN = 1U << 1 };
@@ -204,6 +206,8 @@ bool qsb__connection_keep_early(struct qsb__connection *connection, const void *
 void qsb__relay_begin(struct qsb__connection *connection);
 /* Some of QSB__RELAY_* can go on. */
 void qsb__relay_run(struct qsb__connection *connection, unsigned directions);
+/* One side's socket is broken; what came from it before can still be taken. */
+void qsb__relay_fail(struct qsb__connection *connection, bool server);
 void qsb__relay_clear(struct qsb__connection *connection);
 
 /* refuse.c: in the words of the client's protocol, then the end. */
@@ -259,6 +263,7 @@ int qsb__publisher_start_porter(struct qsb__publisher *publisher, struct qsb_err
 /* Connections are taken from here on; they end in the network namespace of that descriptor. */
 int qsb__publisher_serve(struct qsb__publisher *publisher, struct qsb__broker_run *run, int namespace_fd,
 			 struct qsb_error *err);
+void qsb__publisher_poll(struct qsb__publisher *publisher, bool accepting);
 /* A fresh socket in the sandbox's network, -1 = none. */
 int qsb__publisher_socket(struct qsb__publisher *publisher, int family);
 /* All descriptors, for who closes all others; returns how many. */
@@ -267,6 +272,8 @@ size_t qsb__publisher_fds(const struct qsb__publisher *publisher, int *out, size
 /* handover.c: the sandbox's listening sockets come in. */
 int qsb__handover_begin(struct qsb__broker_run *run, struct qsb_error *err);
 void qsb__entrances_poll(struct qsb__broker_run *run, bool accepting);
+/* The next client of a listener, -1 = none now. Without descriptors all listeners rest for a while. */
+int qsb__accept_next(struct qsb__broker_run *run, int listener);
 
 /* process.c: the command is over: what is open is closed and told, then the process ends. */
 void qsb__broker_run_finish(struct qsb__broker_run *run);

@@ -18,7 +18,13 @@
 #include "os/descriptors.h"
 #include "os/own_address.h"
 
-enum { FILES_MAX = 65536, LAST_WORDS_MS = 400, KEPT_MAX = 1024 };
+enum {
+	FILES_MAX = 65536,
+	FILES_RESERVED = 64,     /* listeners, name servers, questions */
+	FILES_A_CONNECTION = 4, /* two sockets, and a pipe while bytes are on their way */
+	LAST_WORDS_MS = 400,
+	KEPT_MAX = 1024
+};
 
 bool qsb__broker_needed(const struct qsb__plan *plan)
 {
@@ -110,14 +116,23 @@ static int keep_descriptors(struct qsb__broker_run *run, struct qsb_error *err)
 	return qsb__descriptors_keep_only(kept, count, err);
 }
 
-static void raise_file_limit(void)
+/* A client more than there are descriptors for would break those that are served already: it waits in the queue. */
+static void set_file_limit(struct qsb__broker_run *run)
 {
-	struct rlimit limit;
+	struct rlimit limit = {.rlim_cur = FILES_RESERVED};
+	rlim_t fit;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX;
-	setrlimit(RLIMIT_NOFILE, &limit);
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		const struct rlimit raised = {
+			.rlim_cur = limit.rlim_max < FILES_MAX ? limit.rlim_max : FILES_MAX,
+			.rlim_max = limit.rlim_max,
+		};
+
+		if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+			limit = raised;
+	}
+	fit = limit.rlim_cur > FILES_RESERVED ? (limit.rlim_cur - FILES_RESERVED) / FILES_A_CONNECTION : 0;
+	run->connections_max = fit > QSB__CONNECTIONS_MAX ? QSB__CONNECTIONS_MAX : fit > 1 ? (size_t)fit : 1;
 }
 
 static int make_parts(struct qsb__broker_run *run, struct qsb_error *err)
@@ -161,7 +176,7 @@ static int set_up(struct qsb__broker_run *run, struct qsb_error *err)
 		code = qsb__publisher_start_porter(run->publisher, err);
 	if (code != 0)
 		return code;
-	raise_file_limit();
+	set_file_limit(run);
 	code = make_parts(run, err);
 	wipe_environment(run->plan);
 	return code == 0 ? qsb__confine_server(readable, err) : code;

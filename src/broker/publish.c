@@ -8,12 +8,13 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 
-enum { BACKLOG = 512, READY = 4, ACCEPTED_AT_ONCE = 32 };
+enum { BACKLOG = 512, READY = 4 };
 
 struct door {
 	struct qsb__broker_run *run;
 	unsigned port;
 	int fd;
+	bool serves;
 	uv_poll_t poll;
 };
 
@@ -141,12 +142,25 @@ static void door_ready(uv_poll_t *handle, int status, int events)
 {
 	struct door *door = handle->data;
 
-	for (int i = 0; i < ACCEPTED_AT_ONCE && door->run->accepting; i++) {
-		int fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	for (int i = 0; i < QSB__ACCEPTED_AT_ONCE; i++) {
+		int fd = qsb__accept_next(door->run, door->fd);
 
 		if (fd < 0)
 			return;
 		qsb__connection_to_loopback(door->run, QSB__WAY_PUBLISH, door->port, fd);
+	}
+}
+
+/* A listener that is ready and from which nobody takes would wake us without end. */
+void qsb__publisher_poll(struct qsb__publisher *publisher, bool accepting)
+{
+	for (size_t i = 0; i < publisher->count; i++) {
+		struct door *door = &publisher->doors[i];
+
+		if (door->serves && accepting)
+			uv_poll_start(&door->poll, UV_READABLE, door_ready);
+		else if (door->serves)
+			uv_poll_stop(&door->poll);
 	}
 }
 
@@ -160,10 +174,11 @@ int qsb__publisher_serve(struct qsb__publisher *publisher, struct qsb__broker_ru
 
 		door->run = run;
 		door->poll.data = door;
-		if (uv_poll_init(&run->loop, &door->poll, door->fd) != 0 ||
-		    uv_poll_start(&door->poll, UV_READABLE, door_ready) != 0)
+		if (uv_poll_init(&run->loop, &door->poll, door->fd) != 0)
 			code = qsb__fail_memory(err, "network");
+		door->serves = code == 0;
 	}
+	qsb__publisher_poll(publisher, code == 0 && run->accepting);
 	return code;
 }
 

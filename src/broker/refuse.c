@@ -7,7 +7,7 @@
 #include "broker/internal.h"
 #include "broker/tls_hello.h"
 
-enum { ACCESS_DENIED = 49, INTERNAL_ERROR = 80, LEAVE_MS = 2000, PAGE_MAX = 2048 };
+enum { ACCESS_DENIED = 49, INTERNAL_ERROR = 80, LEAVE_MS = 2000, PAGE_MAX = 2048, SWALLOWED_AT_ONCE = 16 };
 
 static const char *phrase(int status)
 {
@@ -31,10 +31,13 @@ static const char *phrase(int status)
 static void swallow(struct qsb__connection *connection)
 {
 	char ignored[4096];
-	ssize_t length;
+	ssize_t length = 1;
 
-	while ((length = recv(connection->client, ignored, sizeof(ignored), 0)) > 0)
-		;
+	/* A client that never stops must not keep us from the others, nor from our own patience's end. */
+	for (int i = 0; length > 0 && i < SWALLOWED_AT_ONCE; i++)
+		length = recv(connection->client, ignored, sizeof(ignored), 0);
+	if (length > 0)
+		return;
 	if (length == 0 || (errno != EAGAIN && errno != EINTR))
 		qsb__connection_close(connection);
 }

@@ -11,7 +11,7 @@
 #include "broker/tls_hello.h"
 #include "core/cleanup.h"
 
-enum { ROUNDS = 16, BODY_BYTES = 64 * 1024, HALF_CLOSED_MS = 600000 };
+enum { ROUNDS = 16, PIECES = 64, BODY_BYTES = 64 * 1024, HALF_CLOSED_MS = 600000 };
 
 static enum qsb__need broken(struct qsb__connection *connection, const char *why)
 {
@@ -29,7 +29,7 @@ static bool would_block(ssize_t result)
 }
 
 /* A buffer of ours to a socket. */
-static enum qsb__need send_bytes(int to, const void *bytes, size_t length, size_t *sent)
+static enum qsb__need send_bytes(struct qsb__flow *flow, int to, const void *bytes, size_t length, size_t *sent)
 {
 	while (*sent < length) {
 		ssize_t given = send(to, (const char *)bytes + *sent, length - *sent, MSG_NOSIGNAL);
@@ -37,6 +37,7 @@ static enum qsb__need send_bytes(int to, const void *bytes, size_t length, size_
 		if (given < 0)
 			return errno == EAGAIN || errno == EINTR ? QSB__NEED_WRITE : QSB__NEED_END;
 		*sent += (size_t)given;
+		flow->bytes += (size_t)given;
 	}
 	return QSB__NEED_GO_ON;
 }
@@ -62,7 +63,7 @@ static enum qsb__need move(struct qsb__connection *connection, struct qsb__flow 
 		if (would_block(moved))
 			return QSB__NEED_READ;
 		if (moved < 0)
-			return QSB__NEED_END;
+			return QSB__NEED_GONE;
 		flow->ended = moved == 0;
 	}
 	return flow->mover.held > 0 ? QSB__NEED_WRITE : QSB__NEED_READ;
@@ -77,10 +78,10 @@ static enum qsb__need send_first(struct qsb__connection *connection)
 
 	if (!connection->first)
 		return QSB__NEED_GO_ON;
-	need = send_bytes(connection->server, connection->first, connection->first_length, &connection->first_sent);
+	need = send_bytes(&connection->up, connection->server, connection->first, connection->first_length,
+			  &connection->first_sent);
 	if (need != QSB__NEED_GO_ON)
 		return need;
-	connection->up.bytes += connection->first_length;
 	free(QSB_TAKE(connection->first));
 	connection->first_length = connection->first_sent = 0;
 	return QSB__NEED_GO_ON;
@@ -134,7 +135,7 @@ static enum qsb__need after_request(struct qsb__connection *connection)
 		return QSB__NEED_READ;
 	}
 	if (length < 0)
-		return errno == EAGAIN || errno == EINTR ? QSB__NEED_READ : QSB__NEED_END;
+		return errno == EAGAIN || errno == EINTR ? QSB__NEED_READ : QSB__NEED_GONE;
 	connection->up.ended = true;
 	return QSB__NEED_NONE;
 }
@@ -210,7 +211,7 @@ static enum qsb__need look(struct qsb__connection *connection)
 
 static enum qsb__need move_up(struct qsb__connection *connection)
 {
-	for (;;) {
+	for (int piece = 0; piece < PIECES; piece++) {
 		enum qsb__need need = send_first(connection);
 
 		if (need != QSB__NEED_GO_ON)
@@ -230,6 +231,8 @@ static enum qsb__need move_up(struct qsb__connection *connection)
 		if (need != QSB__NEED_GO_ON)
 			return need;
 	}
+	/* Others have their turn. The server took all so far, so this comes back at once. */
+	return QSB__NEED_WRITE;
 }
 
 /* ---- from the server to the client ---- */
@@ -243,7 +246,7 @@ static enum qsb__need await_answer(struct qsb__connection *connection)
 		int switches;
 
 		if (length < 0)
-			return errno == EAGAIN || errno == EINTR ? QSB__NEED_READ : QSB__NEED_END;
+			return errno == EAGAIN || errno == EINTR ? QSB__NEED_READ : QSB__NEED_GONE;
 		if (length > 0 && !qsb__connection_keep_early(connection, bytes, (size_t)length))
 			return QSB__NEED_END;
 		switches = qsb__http_switches((char *)connection->early, connection->early_length);
@@ -262,10 +265,10 @@ static enum qsb__need send_early(struct qsb__connection *connection)
 
 	if (!connection->early)
 		return QSB__NEED_GO_ON;
-	need = send_bytes(connection->client, connection->early, connection->early_length, &connection->early_sent);
+	need = send_bytes(&connection->down, connection->client, connection->early, connection->early_length,
+			  &connection->early_sent);
 	if (need != QSB__NEED_GO_ON)
 		return need;
-	connection->down.bytes += connection->early_length;
 	free(QSB_TAKE(connection->early));
 	connection->early_length = connection->early_sent = 0;
 	return QSB__NEED_GO_ON;
@@ -312,17 +315,28 @@ static void no_end_came(struct qsb__connection *connection)
 		expect_end(connection);
 }
 
+/* The server takes no more, but what it said before may still come. The client is not listened to any more. */
+static void give_up_sending(struct qsb__connection *connection)
+{
+	struct qsb__flow *up = &connection->up;
+
+	up->need = QSB__NEED_NONE;
+	up->ended = up->shut = true;
+	qsb__mover_clear(connection->run->movers, &up->mover);
+	expect_end(connection);
+}
+
 static void run_up(struct qsb__connection *connection)
 {
 	struct qsb__flow *up = &connection->up;
 
 	up->need = up->shut ? QSB__NEED_NONE : move_up(connection);
-	if (up->need != QSB__NEED_END || connection->closing || !connection->relaying)
+	if (connection->closing || !connection->relaying)
 		return;
-	/* The server takes no more, but what it said before may still come. */
-	up->need = QSB__NEED_NONE;
-	up->ended = up->shut = true;
-	qsb__mover_clear(connection->run->movers, &up->mover);
+	if (up->need == QSB__NEED_GONE)
+		broken(connection, "the connection was broken off");
+	else if (up->need == QSB__NEED_END)
+		give_up_sending(connection);
 }
 
 static void run_down(struct qsb__connection *connection)
@@ -331,7 +345,7 @@ static void run_down(struct qsb__connection *connection)
 	bool switching = connection->switching;
 
 	down->need = down->shut ? QSB__NEED_NONE : move_down(connection);
-	if (down->need == QSB__NEED_END)
+	if (down->need == QSB__NEED_END || down->need == QSB__NEED_GONE)
 		broken(connection, "the connection was broken off");
 	/* The client may speak now, or is known to have said all. */
 	else if (switching && !connection->switching)
@@ -359,6 +373,21 @@ void qsb__relay_run(struct qsb__connection *connection, unsigned directions)
 		connection,
 		(up->need == QSB__NEED_READ ? UV_READABLE : 0) | (down->need == QSB__NEED_WRITE ? UV_WRITABLE : 0),
 		(down->need == QSB__NEED_READ ? UV_READABLE : 0) | (up->need == QSB__NEED_WRITE ? UV_WRITABLE : 0));
+}
+
+void qsb__relay_fail(struct qsb__connection *connection, bool server)
+{
+	qsb__relay_run(connection, QSB__RELAY_UP | QSB__RELAY_DOWN);
+	if (connection->closing || !connection->relaying)
+		return;
+	/* What the server said before its end waits for a client that is slow. */
+	if (server && connection->down.need == QSB__NEED_WRITE) {
+		if (!connection->up.shut)
+			give_up_sending(connection);
+		qsb__relay_run(connection, 0);
+		return;
+	}
+	broken(connection, "the connection was broken off");
 }
 
 void qsb__relay_begin(struct qsb__connection *connection)

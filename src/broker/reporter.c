@@ -20,7 +20,6 @@ struct qsb__reporter {
 	struct queued *first, **last;
 	size_t count;
 	uint64_t left_out;
-	bool polling;
 	char denied[QSB__HOST_MAX]; /* the last name that the resolver refused */
 };
 
@@ -69,7 +68,9 @@ void qsb__reporter_flush(struct qsb__reporter *reporter)
 		reporter->count--;
 		free(queued);
 	}
-	uv_poll_start(&reporter->poll, UV_READABLE | (reporter->first ? UV_WRITABLE : 0), ready);
+	/* The end that tells us to finish stays readable for ever. */
+	uv_poll_start(&reporter->poll,
+		      (reporter->run->finishing ? 0 : UV_READABLE) | (reporter->first ? UV_WRITABLE : 0), ready);
 }
 
 bool qsb__reporter_is_idle(const struct qsb__reporter *reporter)
@@ -158,6 +159,9 @@ void qsb__report_connection(struct qsb__connection *connection)
 	if (connection->reported)
 		return;
 	connection->reported = true;
+	/* It ended before it asked for anything: nothing was refused. */
+	if (!connection->judged && !connection->reason)
+		return;
 	if (connection->allowed && !connection->run->options.report_all)
 		return;
 	memset(&event, 0, sizeof(event));

@@ -111,11 +111,14 @@ static void ready(uv_poll_t *handle, int status, int events)
 	struct qsb__supervisor *supervisor = handle->data;
 	struct qsb__broker_event event;
 
-	for (int i = 0; i < EVENTS_AT_ONCE; i++) {
+	/* An error stops the poll: what is there now is all that comes. */
+	for (int i = 0; status != 0 || i < EVENTS_AT_ONCE; i++) {
 		int code = qsb__broker_read(&supervisor->broker, &event);
 
-		if (code == 0)
+		if (code == 0 && status == 0)
 			return;
+		if (code == 0)
+			code = -1;
 		/* Who speaks nonsense is not the broker that was started. */
 		if (code < 0 || !qsb__broker_event_check(&event)) {
 			gone(supervisor);
