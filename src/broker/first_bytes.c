@@ -117,6 +117,7 @@ int qsb__first_bytes_take_request(struct qsb__connection *connection, const stru
 		return refuse(connection, 431, "the request's head is too large");
 	qsb__http_body_init(&connection->body, head);
 	connection->switching = head->upgrade;
+	connection->answering = true;
 	connection->gate = QSB__GATE_HTTP;
 	return 1;
 }

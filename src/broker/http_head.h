@@ -91,10 +91,7 @@ void qsb__http_body_init(struct qsb__http_body *body, const struct qsb__http_hea
  * (no hex digits, more than 16, a bare LF, a line over 4096 bytes). */
 size_t qsb__http_body_take(struct qsb__http_body *body, const char *bytes, size_t length);
 
-/* The beginning of a server's answer: 1 it switches protocols (HTTP/1.1 101), 0 it does not, -1 too few bytes. */
-int qsb__http_switches(const char *bytes, size_t length);
-
-/* The answer of a proxy to our CONNECT. DONE: `status` and the head's `size` are filled in. Up to 64 KiB. */
+/* The head of a server's answer, or a proxy's. DONE: `status` and the head's `size` are filled in. Up to 64 KiB. */
 enum qsb__parse qsb__http_status_parse(const char *bytes, size_t length, unsigned *status, size_t *size);
 
 #endif

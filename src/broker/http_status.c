@@ -10,18 +10,6 @@ static bool ends_code(char byte)
 	return byte == ' ' || byte == '\r';
 }
 
-int qsb__http_switches(const char *bytes, size_t length)
-{
-	static const char wanted[] = "HTTP/1.1 101";
-	size_t size = sizeof(wanted) - 1;
-
-	if (memcmp(bytes, wanted, length < size ? length : size) != 0)
-		return 0;
-	if (length <= size)
-		return -1;
-	return ends_code(bytes[size]);
-}
-
 static bool is_status_byte(char byte, size_t at)
 {
 	static const char start[PREFIX + 1] = "HTTP/1.? ";

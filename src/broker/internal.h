@@ -116,6 +116,7 @@ struct qsb__connection {
 
 	bool closing, relaying, judged, allowed, failed, reported;
 	bool switching; /* HTTP: asked for another protocol; the server's answer decides */
+	bool answering; /* HTTP: the head of the server's answer is still to be read */
 	bool absolute;  /* HTTP through an upstream proxy: the whole target in the request */
 	bool tunnel;    /* the client was told that it is connected: refusals are those of the inner protocol */
 
@@ -141,8 +142,8 @@ struct qsb__connection {
 	enum qsb__gate gate;
 	uint8_t *first; /* what goes to the server before anything else: a rewritten head */
 	size_t first_length, first_sent;
-	uint8_t *early; /* what the server said before the relay took over */
-	size_t early_length, early_sent;
+	uint8_t *early;                               /* what the server said before the relay took over */
+	size_t early_length, early_sent, early_ready; /* early_ready: while `answering`, what of it may go on */
 	struct qsb__flow up, down;
 	uint64_t bytes_then; /* of `down`, when the client ended */
 };
@@ -209,6 +210,9 @@ void qsb__relay_run(struct qsb__connection *connection, unsigned directions);
 /* One side's socket is broken; what came from it before can still be taken. */
 void qsb__relay_fail(struct qsb__connection *connection, bool server);
 void qsb__relay_clear(struct qsb__connection *connection);
+
+/* answer.c: reads the head of the server's answer into `early`. GO_ON: some of it may go on, or all that comes. */
+enum qsb__need qsb__answer_read(struct qsb__connection *connection);
 
 /* refuse.c: in the words of the client's protocol, then the end. */
 void qsb__refuse_by_rule(struct qsb__connection *connection);

@@ -60,18 +60,20 @@ static void say(struct qsb__connection *connection, const void *bytes, size_t le
 		leave(connection);
 }
 
+/* Many clients show the status line and nothing else, so that it says why. */
 static void say_http(struct qsb__connection *connection, int status, const char *text, const char *hint)
 {
-	char page[PAGE_MAX], answer[PAGE_MAX + 512];
+	char page[PAGE_MAX], answer[PAGE_MAX + 1024];
 	int length =
 		snprintf(page, sizeof(page), "qiming-sandbox: %s%s%s\n", text, hint[0] ? "; to allow it: " : "", hint);
 
 	if (length < 0 || (size_t)length >= sizeof(page))
 		length = (int)strlen(page);
 	length = snprintf(answer, sizeof(answer),
-			  "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"
+			  "HTTP/1.1 %d %s by qiming-sandbox: %.700s\r\nContent-Type: text/plain; "
+			  "charset=utf-8\r\nContent-Length: %d\r\n"
 			  "X-Qiming-Sandbox: refused\r\nConnection: close\r\n\r\n%s",
-			  status, phrase(status), length, page);
+			  status, phrase(status), text, length, page);
 	say(connection, answer, (size_t)length);
 }
 

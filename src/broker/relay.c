@@ -237,49 +237,34 @@ static enum qsb__need move_up(struct qsb__connection *connection)
 
 /* ---- from the server to the client ---- */
 
-/* A client that asked for another protocol speaks it only after the server agreed. */
-static enum qsb__need await_answer(struct qsb__connection *connection)
-{
-	while (connection->switching) {
-		char bytes[16];
-		ssize_t length = recv(connection->server, bytes, sizeof(bytes), 0);
-		int switches;
-
-		if (length < 0)
-			return errno == EAGAIN || errno == EINTR ? QSB__NEED_READ : QSB__NEED_GONE;
-		if (length > 0 && !qsb__connection_keep_early(connection, bytes, (size_t)length))
-			return QSB__NEED_END;
-		switches = qsb__http_switches((char *)connection->early, connection->early_length);
-		if (length > 0 && switches < 0)
-			continue;
-		connection->switching = false;
-		if (switches == 1)
-			connection->gate = QSB__GATE_OPEN;
-	}
-	return QSB__NEED_GO_ON;
-}
-
+/* What was read of the server's words before the relay took over, as far as it may go on. */
 static enum qsb__need send_early(struct qsb__connection *connection)
 {
+	size_t ready = connection->answering ? connection->early_ready : connection->early_length;
 	enum qsb__need need;
 
-	if (!connection->early)
+	if (ready == 0)
 		return QSB__NEED_GO_ON;
-	need = send_bytes(&connection->down, connection->client, connection->early, connection->early_length,
-			  &connection->early_sent);
+	need = send_bytes(&connection->down, connection->client, connection->early, ready, &connection->early_sent);
 	if (need != QSB__NEED_GO_ON)
 		return need;
-	free(QSB_TAKE(connection->early));
-	connection->early_length = connection->early_sent = 0;
+	connection->early_length -= ready;
+	memmove(connection->early, connection->early + ready, connection->early_length);
+	connection->early_ready = connection->early_sent = 0;
+	if (connection->early_length == 0)
+		free(QSB_TAKE(connection->early));
 	return QSB__NEED_GO_ON;
 }
 
 static enum qsb__need move_down(struct qsb__connection *connection)
 {
-	enum qsb__need need = await_answer(connection);
+	enum qsb__need need = send_early(connection);
 
-	if (need == QSB__NEED_GO_ON)
-		need = send_early(connection);
+	while (need == QSB__NEED_GO_ON && connection->answering) {
+		need = qsb__answer_read(connection);
+		if (need == QSB__NEED_GO_ON)
+			need = send_early(connection);
+	}
 	return need == QSB__NEED_GO_ON ? move(connection, &connection->down, connection->server, connection->client)
 				       : need;
 }

@@ -145,6 +145,8 @@ static void fill_in_connection(const struct qsb__connection *connection, struct 
 		snprintf(event->rule, sizeof(event->rule), "%s", connection->verdict->rule);
 		if (!connection->allowed)
 			snprintf(event->suggestion, sizeof(event->suggestion), "%s", connection->verdict->fix);
+	} else if (!connection->allowed && connection->reason) {
+		snprintf(event->rule, sizeof(event->rule), "built-in: %s", connection->reason);
 	} else if (connection->way == QSB__WAY_REACH) {
 		snprintf(event->rule, sizeof(event->rule), "/network/reachPorts: %u", connection->port);
 	} else if (connection->way == QSB__WAY_PUBLISH) {

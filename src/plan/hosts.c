@@ -202,6 +202,24 @@ static const char *denying(const struct qsb__hosts *hosts, const struct faces *f
 }
 
 /* Says what the address is that nobody allowed. */
+static void suggest_for_kind(struct qsb__host_judgement *out, enum qsb__address_class kind, const char *address,
+			     unsigned port)
+{
+	switch (kind) {
+	case QSB__ADDRESS_LOOPBACK:
+	case QSB__ADDRESS_UNSPECIFIED:
+		if (port)
+			snprintf(out->fix, sizeof(out->fix), "--reach %u", port);
+		break;
+	case QSB__ADDRESS_MULTICAST:
+	case QSB__ADDRESS_RESERVED:
+		/* Nothing would make these reachable. */
+		break;
+	default:
+		suggest(out, address, 0);
+	}
+}
+
 static void refuse_kind(struct qsb__host_judgement *out, const struct faces *faces, unsigned port, bool own)
 {
 	enum qsb__address_class itself = faces->class;
@@ -222,9 +240,7 @@ static void refuse_kind(struct qsb__host_judgement *out, const struct faces *fac
 		snprintf(out->rule, sizeof(out->rule), "built-in: this machine's own address");
 	else
 		snprintf(out->rule, sizeof(out->rule), "built-in: %s%s", qsb__address_class_name(itself), inner);
-	suggest(out, shown, 0);
-	if (itself == QSB__ADDRESS_LOOPBACK && port)
-		snprintf(out->fix, sizeof(out->fix), "--reach %u", port);
+	suggest_for_kind(out, inner[0] ? QSB__ADDRESS_RESERVED : itself, shown, port);
 }
 
 /* An allowed name led here. */

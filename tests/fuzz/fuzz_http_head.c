@@ -48,16 +48,6 @@ static enum qsb__parse parse_kind(const uint8_t *data, size_t length, size_t *si
 	return is < 0 ? QSB__PARSE_MORE : is ? QSB__PARSE_DONE : QSB__PARSE_BAD;
 }
 
-static enum qsb__parse parse_switch(const uint8_t *data, size_t length, size_t *size)
-{
-	uint8_t *copy = exact_copy(data, length);
-	int is = qsb__http_switches((const char *)copy, length);
-
-	free(copy);
-	*size = length;
-	return is < 0 ? QSB__PARSE_MORE : is ? QSB__PARSE_DONE : QSB__PARSE_BAD;
-}
-
 /* As expect_steady, for verdicts that do not tell what they needed. */
 static void expect_kept(parse_prefix *parse, const uint8_t *data, size_t length)
 {
@@ -185,7 +175,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	try_head(data, size);
 	expect_kept(parse_kind, data, size);
-	expect_kept(parse_switch, data, size);
 	expect_steady(parse_status, data, size);
 	try_authority(data, size);
 	try_body(data, size, &chunked);

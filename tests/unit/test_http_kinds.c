@@ -58,16 +58,6 @@ static void test_large(void)
 	       "and so many empty lines");
 }
 
-static void test_switches(void)
-{
-	expect_kind(qsb__http_switches, "HTTP/1.1 101 Switching Protocols\r\n", 13, 1);
-	expect_kind(qsb__http_switches, "HTTP/1.1 101\r\n", 13, 1);
-	expect_kind(qsb__http_switches, "HTTP/1.1 1010", 13, 0);
-	expect_kind(qsb__http_switches, "HTTP/1.1 100 Continue\r\n", 12, 0);
-	expect_kind(qsb__http_switches, "HTTP/1.0 101 X\r\n", 8, 0);
-	expect_kind(qsb__http_switches, "HTTP/1.1 200 OK\r\n", 10, 0);
-}
-
 static void test_status(void)
 {
 	static const struct {
@@ -118,7 +108,6 @@ int main(void)
 {
 	test_requests();
 	test_large();
-	test_switches();
 	test_status();
 	return tap_done();
 }
