@@ -201,7 +201,6 @@ static const char *denying(const struct qsb__hosts *hosts, const struct faces *f
 	return qsb__host_rules_star(&hosts->denied, port);
 }
 
-/* Says what the address is that nobody allowed. */
 static void suggest_for_kind(struct qsb__host_judgement *out, enum qsb__address_class kind, const char *address,
 			     unsigned port)
 {
@@ -220,6 +219,7 @@ static void suggest_for_kind(struct qsb__host_judgement *out, enum qsb__address_
 	}
 }
 
+/* Says what the address is that nobody allowed. */
 static void refuse_kind(struct qsb__host_judgement *out, const struct faces *faces, unsigned port, bool own)
 {
 	enum qsb__address_class itself = faces->class;
