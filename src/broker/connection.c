@@ -7,6 +7,7 @@
 #include <netinet/tcp.h>
 
 #include "broker/internal.h"
+#include "broker/socket_address.h"
 #include "core/cleanup.h"
 
 /* How much of a head is taken at a time. */
@@ -264,31 +265,6 @@ bool qsb__connection_keep_early(struct qsb__connection *connection, const void *
 
 /* ---- where it begins ---- */
 
-static bool read_address(const struct sockaddr_storage *name, struct qsb__address *out, unsigned *port)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	memset(out, 0, sizeof(*out));
-	if (name->ss_family == AF_INET) {
-		const struct sockaddr_in *inet = (const struct sockaddr_in *)name;
-
-		out->family = 4;
-		memcpy(out->bytes, &inet->sin_addr, 4);
-		*port = ntohs(inet->sin_port);
-		return true;
-	}
-	if (name->ss_family == AF_INET6) {
-		const struct sockaddr_in6 *inet = (const struct sockaddr_in6 *)name;
-		bool is_mapped = memcmp(&inet->sin6_addr, mapped, sizeof(mapped)) == 0;
-
-		out->family = is_mapped ? 4 : 6;
-		memcpy(out->bytes, inet->sin6_addr.s6_addr + (is_mapped ? 12 : 0), is_mapped ? 4 : 16);
-		*port = ntohs(inet->sin6_port);
-		return true;
-	}
-	return false;
-}
-
 /* The address that the client connected to is the name of the socket it got. */
 static void accept_transparent(struct qsb__entrance *entrance, int fd)
 {
@@ -299,7 +275,8 @@ static void accept_transparent(struct qsb__entrance *entrance, int fd)
 	unsigned port = 0;
 
 	/* The sandbox's own loopback is no way out: a client that found our port there gets what no port gives. */
-	if (getsockname(fd, (struct sockaddr *)&name, &size) != 0 || !read_address(&name, &address, &port) ||
+	if (getsockname(fd, (struct sockaddr *)&name, &size) != 0 || 
+	    !qsb__socket_address_read((const struct sockaddr *)&name, &address, &port) ||
 	    qsb__address_class(&address) == QSB__ADDRESS_LOOPBACK) {
 		close(fd);
 		return;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "broker/internal.h"
+#include "broker/socket_address.h"
 #include "core/cleanup.h"
 
 enum {
@@ -159,24 +160,6 @@ static void attempt_ready(uv_poll_t *handle, int status, int events)
 	try_next(dial);
 }
 
-static socklen_t fill_in(const struct qsb__address *address, unsigned port, struct sockaddr_storage *out)
-{
-	struct sockaddr_in *inet = (struct sockaddr_in *)out;
-	struct sockaddr_in6 *inet6 = (struct sockaddr_in6 *)out;
-
-	memset(out, 0, sizeof(*out));
-	if (address->family == 4) {
-		inet->sin_family = AF_INET;
-		inet->sin_port = htons((uint16_t)port);
-		memcpy(&inet->sin_addr, address->bytes, 4);
-		return sizeof(*inet);
-	}
-	inet6->sin6_family = AF_INET6;
-	inet6->sin6_port = htons((uint16_t)port);
-	memcpy(&inet6->sin6_addr, address->bytes, 16);
-	return sizeof(*inet6);
-}
-
 static int new_socket(const struct qsb__connection *connection, int family)
 {
 	if (connection->way == QSB__WAY_PUBLISH)
@@ -201,7 +184,7 @@ static int start(struct qsb__dial *dial, struct attempt *attempt, const struct q
 	struct qsb__connection *connection = dial->connection;
 	QSB_CLEANUP_FD int fd = new_socket(connection, address->family);
 	struct sockaddr_storage name;
-	socklen_t size = fill_in(address, dial->port, &name);
+	socklen_t size = qsb__socket_address_write(address, dial->port, &name);
 
 	attempt->dial = dial;
 	attempt->fd = -1;

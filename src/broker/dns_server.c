@@ -131,15 +131,7 @@ static void answer_pointer(struct asked *asked)
 	answer(asked, &result);
 }
 
-/* RFC 6761: it is always the loopback, here the sandbox's own. */
-static bool is_localhost(const char *name)
-{
-	size_t length = strlen(name), own = strlen("localhost");
-
-	return length >= own && strcmp(name + length - own, "localhost") == 0 &&
-	       (length == own || name[length - own - 1] == '.');
-}
-
+/* It is always the loopback, here the sandbox's own. */
 static void answer_localhost(struct asked *asked)
 {
 	struct qsb__address address;
@@ -181,7 +173,7 @@ static void answer_question(struct asked *asked)
 
 	if (asked->query.type == QSB__DNS_PTR)
 		answer_pointer(asked);
-	else if (is_localhost(name) && wants_address)
+	else if (qsb__host_is_localhost(name) && wants_address)
 		answer_localhost(asked);
 	else if (asked->query.class != QSB__DNS_IN || !qsb__host_name_canonical(name, strlen(name), canonical) ||
 		 strcmp(canonical, name) != 0)

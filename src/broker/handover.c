@@ -8,6 +8,7 @@
 #include "broker/internal.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "os/descriptors.h"
 
 enum { PAUSE_MS = 100 };
 
@@ -97,34 +98,6 @@ static int add(struct qsb__broker_run *run, unsigned kind, unsigned port, int fd
 	return 0;
 }
 
-/* One packet. Bytes, 0 at the end, or a negative errno; `fds` holds what came with it. */
-static ssize_t receive(int from, struct qsb__handover *packet, int *fds, size_t *count)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * QSB__HANDOVER_MAX)];
-	} control;
-	struct iovec data = {.iov_base = packet, .iov_len = sizeof(*packet)};
-	struct msghdr header = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
-	};
-	ssize_t length = recvmsg(from, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-
-	*count = 0;
-	if (length < 0)
-		return -errno;
-	for (struct cmsghdr *at = CMSG_FIRSTHDR(&header); at; at = CMSG_NXTHDR(&header, at)) {
-		if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
-			continue;
-		*count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(at), *count * sizeof(int));
-	}
-	return length;
-}
-
 static int take(struct qsb__broker_run *run, const struct qsb__handover *packet, int *fds, size_t count,
 		struct qsb_error *err)
 {
@@ -159,13 +132,16 @@ static void launch_ready(uv_poll_t *handle, int status, int events)
 	struct qsb__handover packet;
 	struct qsb_error err;
 	int fds[QSB__HANDOVER_MAX];
-	size_t count;
-	ssize_t length = receive(run->launch_fd, &packet, fds, &count);
+	size_t count = QSB__HANDOVER_MAX;
+	const struct iovec data = {.iov_base = &packet, .iov_len = sizeof(packet)};
+	ssize_t length = qsb__descriptors_receive(run->launch_fd, &data, fds, &count, MSG_DONTWAIT);
 
 	if (length == -EAGAIN || length == -EINTR)
 		return;
 	/* The sandbox could not be made: the supervisor knows. */
 	if (length < (ssize_t)sizeof(packet)) {
+		while (length > 0 && count > 0)
+			close(fds[--count]);
 		uv_poll_stop(handle);
 		return;
 	}

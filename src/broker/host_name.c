@@ -115,3 +115,11 @@ bool qsb__host_name_canonical(const char *text, size_t length, char *out)
 	out[0] = '\0';
 	return false;
 }
+
+bool qsb__host_is_localhost(const char *name)
+{
+	size_t length = strlen(name), own = strlen("localhost");
+
+	return length >= own && strcmp(name + length - own, "localhost") == 0 &&
+	       (length == own || name[length - own - 1] == '.');
+}

@@ -13,4 +13,7 @@
  */
 bool qsb__host_name_canonical(const char *text, size_t length, char *out);
 
+/* "localhost", or a name below it: always the loopback (RFC 6761). */
+bool qsb__host_is_localhost(const char *name);
+
 #endif

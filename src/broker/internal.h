@@ -251,9 +251,9 @@ void qsb__resolver_free(struct qsb__resolver *resolver);
 void qsb__resolver_ask(struct qsb__resolver *resolver, const char *name, qsb__found_fn found, void *data,
 		       struct qsb__lookup **lookup);
 void qsb__lookup_cancel(struct qsb__lookup *lookup);
-/* A name that the host's own table (/etc/hosts) gives this address. false = none. */
-bool qsb__resolver_own_name(struct qsb__resolver *resolver, const struct qsb__address *address,
-			    bool (*wanted)(void *data, const char *name), void *data, char *out);
+/* A name that the host's own table (/etc/hosts) gives this address, and that is wanted. NULL = none. */
+const char *qsb__resolver_own_name(const struct qsb__resolver *resolver, const struct qsb__address *address,
+				   bool (*wanted)(void *data, const char *name), void *data);
 
 /* dns_server.c */
 bool qsb__dns_serve_udp(struct qsb__entrance *entrance);

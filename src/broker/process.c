@@ -160,8 +160,6 @@ static int make_parts(struct qsb__broker_run *run, struct qsb_error *err)
 
 static int set_up(struct qsb__broker_run *run, struct qsb_error *err)
 {
-	/* c-ares reads the table of names again for each question. */
-	static const char *const readable[] = {"/etc/hosts", NULL};
 	int code;
 
 	setsid();
@@ -179,7 +177,7 @@ static int set_up(struct qsb__broker_run *run, struct qsb_error *err)
 	set_file_limit(run);
 	code = make_parts(run, err);
 	wipe_environment(run->plan);
-	return code == 0 ? qsb__confine_server(readable, err) : code;
+	return code == 0 ? qsb__confine_server(err) : code;
 }
 
 __attribute__((noreturn)) static void live(struct qsb__broker_run *run)

@@ -1,18 +1,20 @@
-/* Names to addresses by c-ares: /etc/hosts and the name servers of /etc/resolv.conf, as this host's own programs. */
+/* Names to addresses: /etc/hosts, then by c-ares the name servers of /etc/resolv.conf, both as they were at the start. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include <ares.h>
-#include <netdb.h>
 
+#include "broker/host_table.h"
 #include "broker/internal.h"
+#include "broker/socket_address.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "core/hash.h"
 
 enum {
-	TRY_MS = 3000,
-	TRIES = 3,
+	ALL_MS = 4500, /* a client asks again after 5 s: it is to have heard by then that no server answers */
+	FEW_SERVERS = 2,
 	SOCKETS_MAX = 64,
 	CACHE_SLOTS = 256,
 	CACHE_LONGEST_S = 60, /* what a server says beyond that is not believed */
@@ -34,7 +36,8 @@ struct cached {
 
 struct qsb__resolver {
 	struct qsb__broker_run *run;
-	ares_channel channel, own; /* own: asks the host's table only */
+	struct qsb__host_table *table;
+	ares_channel channel;
 	uv_timer_t timer;
 	struct watched *watched[SOCKETS_MAX];
 	struct cached *cache[CACHE_SLOTS];
@@ -139,11 +142,7 @@ static void socket_changed(void *data, ares_socket_t fd, int readable, int writa
 
 static struct cached **cache_slot(struct qsb__resolver *resolver, const char *name)
 {
-	uint32_t hash = 2166136261U;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619U;
-	return &resolver->cache[hash % CACHE_SLOTS];
+	return &resolver->cache[qsb__hash_text(name) % CACHE_SLOTS];
 }
 
 static void keep(struct qsb__resolver *resolver, const char *name, const struct qsb__found *found, int ttl_s)
@@ -167,26 +166,11 @@ static void keep(struct qsb__resolver *resolver, const char *name, const struct 
 
 static void add(struct qsb__found *found, const struct sockaddr *name)
 {
-	struct qsb__address *to = &found->addresses[found->count];
+	unsigned port;
 
-	if (found->count == QSB__ADDRESSES_MAX)
-		return;
-	memset(to, 0, sizeof(*to));
-	if (name->sa_family == AF_INET) {
-		const struct sockaddr_in *inet = (const struct sockaddr_in *)(const void *)name;
-
-		to->family = 4;
-		memcpy(to->bytes, &inet->sin_addr, 4);
-	} else if (name->sa_family == AF_INET6) {
-		const struct sockaddr_in6 *inet = (const struct sockaddr_in6 *)(const void *)name;
-		bool mapped = IN6_IS_ADDR_V4MAPPED(&inet->sin6_addr);
-
-		to->family = mapped ? 4 : 6;
-		memcpy(to->bytes, inet->sin6_addr.s6_addr + (mapped ? 12 : 0), mapped ? 4 : 16);
-	} else {
-		return;
-	}
-	found->count++;
+	if (found->count < QSB__ADDRESSES_MAX &&
+	    qsb__socket_address_read(name, &found->addresses[found->count], &port))
+		found->count++;
 }
 
 static void finish(struct qsb__lookup *lookup, const struct qsb__found *found)
@@ -226,14 +210,32 @@ static void looked_up(void *data, int status, int timeouts, struct ares_addrinfo
 	finish(lookup, &found);
 }
 
+/* What no server is asked for: the host's own table, and the loopback's name, which it may lack (RFC 6761). */
+static size_t find_own(const struct qsb__resolver *resolver, const char *name, struct qsb__address *out)
+{
+	size_t count = qsb__host_table_find(resolver->table, name, out, QSB__ADDRESSES_MAX);
+
+	if (count > 0 || !qsb__host_is_localhost(name))
+		return count;
+	qsb__address_parse("127.0.0.1", 9, &out[0]);
+	qsb__address_parse("::1", 3, &out[1]);
+	return 2;
+}
+
 void qsb__resolver_ask(struct qsb__resolver *resolver, const char *name, qsb__found_fn found, void *data,
 		       struct qsb__lookup **lookup)
 {
 	const struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_flags = ARES_AI_NOSORT};
 	const struct cached *cached = *cache_slot(resolver, name);
+	struct qsb__found own = {.code = 0};
 	struct qsb__lookup *made;
 
 	*lookup = NULL;
+	own.count = find_own(resolver, name, own.addresses);
+	if (own.count > 0) {
+		found(data, &own);
+		return;
+	}
 	if (cached && strcmp(cached->name, name) == 0 && uv_now(&resolver->run->loop) < cached->until_ms) {
 		found(data, &cached->found);
 		return;
@@ -261,66 +263,57 @@ void qsb__lookup_cancel(struct qsb__lookup *lookup)
 
 /* ---- the host's own table, from address to name ---- */
 
-struct wanted {
-	bool (*wanted)(void *data, const char *name);
-	void *data;
-	char *out;
-	bool found;
-};
-
-static void take_if_wanted(struct wanted *wanted, const char *name)
+const char *qsb__resolver_own_name(const struct qsb__resolver *resolver, const struct qsb__address *address,
+				   bool (*wanted)(void *data, const char *name), void *data)
 {
-	char canonical[QSB__HOST_MAX];
-
-	if (wanted->found || !name || !qsb__host_name_canonical(name, strlen(name), canonical) ||
-	    !wanted->wanted(wanted->data, canonical))
-		return;
-	memcpy(wanted->out, canonical, sizeof(canonical));
-	wanted->found = true;
-}
-
-static void own_names(void *data, int status, int timeouts, struct hostent *host)
-{
-	struct wanted *wanted = data;
-
-	if (status != ARES_SUCCESS || !host)
-		return;
-	take_if_wanted(wanted, host->h_name);
-	for (char **alias = host->h_aliases; alias && *alias; alias++)
-		take_if_wanted(wanted, *alias);
-}
-
-bool qsb__resolver_own_name(struct qsb__resolver *resolver, const struct qsb__address *address,
-			    bool (*wanted)(void *data, const char *name), void *data, char *out)
-{
-	struct wanted question = {.wanted = wanted, .data = data, .out = out};
-	bool is_4 = address->family == 4;
-
-	/* Nothing is sent: this channel only reads the file, and answers before it returns. */
-	ares_gethostbyaddr(resolver->own, address->bytes, is_4 ? 4 : 16, is_4 ? AF_INET : AF_INET6, own_names,
-			   &question);
-	return question.found;
+	return qsb__host_table_name(resolver->table, address, wanted, data);
 }
 
 /* ---- its life ---- */
 
-static int open_channel(struct qsb__resolver *resolver, ares_channel *channel, const char *lookups)
+static int open_channel(struct qsb__resolver *resolver, int timeout_ms, int tries)
 {
-	char order[4];
+	char order[] = "b";
 	struct ares_options options = {
 		.flags = ARES_FLAG_NOSEARCH,
-		.timeout = TRY_MS,
-		.tries = TRIES,
+		.timeout = timeout_ms,
+		.tries = tries,
 		.ndots = 0,
 		.sock_state_cb = socket_changed,
 		.sock_state_cb_data = resolver,
 		.lookups = order,
 	};
-	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_NDOTS | ARES_OPT_SOCK_STATE_CB |
-		   ARES_OPT_LOOKUPS | ARES_OPT_DOMAINS;
 
-	memcpy(order, lookups, strlen(lookups) + 1);
-	return ares_init_options(channel, &options, mask);
+	return ares_init_options(&resolver->channel, &options,
+				 ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_NDOTS |
+					 ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS | ARES_OPT_DOMAINS);
+}
+
+static int count_servers(ares_channel channel)
+{
+	struct ares_addr_node *servers = NULL;
+	int count = 0;
+
+	if (ares_get_servers(channel, &servers) != ARES_SUCCESS)
+		return 1;
+	for (const struct ares_addr_node *server = servers; server; server = server->next)
+		count++;
+	ares_free_data(servers);
+	return count > 0 ? count : 1;
+}
+
+/* Each server is asked in turn, and where they are few all of them once more with twice the patience. How many there
+ * are is known only to a channel. */
+static int open_in_time(struct qsb__resolver *resolver)
+{
+	int code = open_channel(resolver, ALL_MS, 1), servers, tries;
+
+	if (code != ARES_SUCCESS)
+		return code;
+	servers = count_servers(resolver->channel);
+	tries = servers > FEW_SERVERS ? 1 : 2;
+	ares_destroy(resolver->channel);
+	return open_channel(resolver, ALL_MS / servers / (tries == 1 ? 1 : 3), tries);
 }
 
 struct qsb__resolver *qsb__resolver_new(struct qsb__broker_run *run, struct qsb_error *err)
@@ -328,17 +321,19 @@ struct qsb__resolver *qsb__resolver_new(struct qsb__broker_run *run, struct qsb_
 	struct qsb__resolver *resolver = calloc(1, sizeof(*resolver));
 	int code;
 
-	if (!resolver) {
+	if (resolver)
+		resolver->table = qsb__host_table_read("/etc/hosts");
+	if (!resolver || !resolver->table) {
 		qsb__fail_memory(err, "network");
+		free(resolver);
 		return NULL;
 	}
 	resolver->run = run;
-	code = open_channel(resolver, &resolver->channel, "fb");
-	if (code == ARES_SUCCESS)
-		code = open_channel(resolver, &resolver->own, "f");
+	code = open_in_time(resolver);
 	if (code != ARES_SUCCESS) {
 		qsb__fail(err, QSB_E_OS, "network", "cannot read the host's resolver settings: %s",
 			  ares_strerror(code));
+		qsb__host_table_free(resolver->table);
 		free(resolver);
 		return NULL;
 	}
@@ -351,8 +346,8 @@ void qsb__resolver_free(struct qsb__resolver *resolver)
 {
 	if (!resolver)
 		return;
-	ares_destroy(resolver->own);
 	ares_destroy(resolver->channel);
+	qsb__host_table_free(resolver->table);
 	for (size_t i = 0; i < CACHE_SLOTS; i++)
 		free(resolver->cache[i]);
 	free(resolver);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/parse.h"
+#include "core/hash.h"
 
 enum {
 	NAMES_MAX = 16384, /* at one time */
@@ -44,11 +44,7 @@ void qsb__stand_ins_free(struct qsb__stand_ins *stand_ins)
 
 static unsigned bucket_of(const char *name)
 {
-	uint32_t hash = 2166136261U;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619U;
-	return hash % BUCKETS;
+	return qsb__hash_text(name) % BUCKETS;
 }
 
 static void unlink_entry(struct qsb__stand_ins *stand_ins, unsigned number)

@@ -42,14 +42,15 @@ static bool name_is_allowed(void *data, const char *name)
 void qsb__target_take_own_name(struct qsb__connection *connection)
 {
 	struct qsb__host_judgement verdict;
-	char name[QSB__HOST_MAX];
+	const char *name = NULL;
 
 	qsb__target_judge_address(connection, &connection->address, NULL, &verdict);
-	if (verdict.answer == QSB__HOST_UNKNOWN &&
-	    qsb__resolver_own_name(connection->run->resolver, &connection->address, name_is_allowed, connection,
-				   name)) {
+	if (verdict.answer == QSB__HOST_UNKNOWN)
+		name = qsb__resolver_own_name(connection->run->resolver, &connection->address, name_is_allowed,
+					      connection);
+	if (name) {
 		connection->host_is_name = true;
-		memcpy(connection->host, name, sizeof(connection->host));
+		snprintf(connection->host, sizeof(connection->host), "%s", name);
 	}
 }
 

@@ -116,15 +116,31 @@ static bool address_bypasses(const char *entry, size_t length, const struct qsb_
 	const char *slash = memchr(entry, '/', length);
 	struct qsb__address range;
 	size_t size = slash ? (size_t)(slash - entry) : length;
+	unsigned long bits = 128, most;
+	char *end = NULL;
 
-	return qsb__address_parse(entry, size, &range) &&
-	       qsb__address_in_range(address, &range, slash ? (unsigned)strtoul(slash + 1, NULL, 10) : 128);
+	if (!slash && size > 2 && entry[0] == '[' && entry[size - 1] == ']') {
+		entry++;
+		size -= 2;
+	}
+	if (!qsb__address_parse(entry, size, &range))
+		return false;
+	most = range.family == 4 ? 32 : 128;
+	/* "10.0.0.0/" is no range, least of all the one of all addresses. */
+	if (slash) {
+		bits = slash[1] >= '0' && slash[1] <= '9' ? strtoul(slash + 1, &end, 10) : most + 1;
+		if (bits > most || end != entry + length)
+			return false;
+	}
+	return qsb__address_in_range(address, &range, (unsigned)(bits < most ? bits : most));
 }
 
 static bool name_bypasses(const char *entry, size_t length, const char *host)
 {
 	size_t host_length = strlen(host);
 
+	if (length > 1 && entry[length - 1] == '.')
+		length--;
 	while (length > 0 && (*entry == '*' || *entry == '.')) {
 		entry++;
 		length--;
@@ -134,19 +150,26 @@ static bool name_bypasses(const char *entry, size_t length, const char *host)
 	return host_length == length || host[host_length - length - 1] == '.';
 }
 
+/* The colon before a port: the only one, or the one behind a bracket. More of them are an IPv6 address. */
+static const char *port_of(const char *entry)
+{
+	const char *bracket = strchr(entry, ']'), *colon = strchr(bracket ? bracket : entry, ':');
+
+	return colon && !strchr(colon + 1, ':') ? colon : NULL;
+}
+
 bool qsb__upstream_bypasses(const struct qsb__upstream *upstream, const char *host, unsigned port)
 {
 	struct qsb__address address;
 	bool is_address = qsb__address_parse(host, strlen(host), &address);
 
 	for (char *const *at = upstream->bypass; at && *at; at++) {
-		const char *colon = strchr(*at, ':');
+		const char *colon = port_of(*at);
 		size_t length = strlen(*at);
 
 		if (strcmp(*at, "*") == 0)
 			return true;
-		/* One colon begins a port; more of them are an IPv6 address. */
-		if (colon && !strchr(colon + 1, ':')) {
+		if (colon) {
 			if (strtoul(colon + 1, NULL, 10) != port)
 				continue;
 			length = (size_t)(colon - *at);

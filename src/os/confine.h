@@ -5,11 +5,10 @@
 #include <qiming/sandbox.h>
 
 /*
- * From here on this process can only serve sockets: no program, no file but those of `readable` (NULL-terminated paths;
- * what is not there is left out), no new listening socket, no signal to others, no capability, no way back. Where the
- * kernel cannot hold it to single files (no Landlock), it opens none at all.
+ * From here on this process can only serve sockets: no program, no file, no new listening socket, no signal to
+ * others, no capability, no way back.
  *   QSB_E_OS  the kernel refused: the caller must not go on
  */
-int qsb__confine_server(const char *const *readable, struct qsb_error *err);
+int qsb__confine_server(struct qsb_error *err);
 
 #endif

@@ -3,6 +3,8 @@
 #define QSB_OS_DESCRIPTORS_H
 
 #include <stddef.h>
+#include <sys/types.h>
+#include <sys/uio.h>
 
 #include <qiming/sandbox.h>
 
@@ -21,6 +23,13 @@ int qsb__descriptor_check(int fd, struct qsb_error *err);
  * that are close-on-exec.
  */
 int qsb__descriptors_keep_only(int *keep, size_t count, struct qsb_error *err);
+
+/*
+ * Bytes from a unix socket, and the descriptors that came with them, which are the caller's: `*count` of the `*count`
+ * that `fds` has room for; fewer when this process may have no more. `flags` of recvmsg(2). Bytes, 0 at the end, or a
+ * negative errno.
+ */
+ssize_t qsb__descriptors_receive(int from, const struct iovec *data, int *fds, size_t *count, int flags);
 
 /* Writes everything. 0 or QSB_E_OS. */
 int qsb__descriptor_write(int fd, const char *data, size_t length, struct qsb_error *err);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "core/hash.h"
 
 /* So many questions about one folder cost as much as listing it; a folder with more names than this is not held. */
 enum { PAYS_AFTER = 48, MOST_NAMES = 200000, FIRST_SIZE = 1024 };
@@ -13,10 +14,8 @@ struct filling {
 
 static size_t hash_name(const char *name)
 {
-	uint32_t hash = 2166136261U;
+	uint32_t hash = qsb__hash_text(name);
 
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 16777619U;
 	return hash ^ hash >> 15;
 }
 

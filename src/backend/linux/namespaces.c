@@ -15,6 +15,7 @@
 #include "backend/linux/sandbox.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "os/descriptors.h"
 
 enum { THOUSAND = 1000 };
 
@@ -189,35 +190,6 @@ static int status_fd(const struct qsb__sandbox *sandbox)
 	return sandbox->status_fd;
 }
 
-/* A packet and the descriptors with it. Bytes received, 0 at the end, or a negative errno. */
-static ssize_t receive(int fd, struct qsb__message *message, int *fds, size_t *count)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * QSB__FD_COUNT)];
-	} control;
-	struct iovec data = {.iov_base = message, .iov_len = sizeof(*message)};
-	struct msghdr header = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
-	};
-	ssize_t length;
-
-	*count = 0;
-	length = recvmsg(fd, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-	if (length < 0)
-		return -errno;
-	for (struct cmsghdr *at = CMSG_FIRSTHDR(&header); at; at = CMSG_NXTHDR(&header, at)) {
-		if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
-			continue;
-		*count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(at), *count * sizeof(int));
-	}
-	return length;
-}
-
 /* What the child could not give it replaced by the status socket itself. */
 static int real_descriptor(int fd)
 {
@@ -246,8 +218,9 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 {
 	struct qsb__message message;
 	int fds[QSB__FD_COUNT];
-	size_t count;
-	ssize_t length = receive(sandbox->status_fd, &message, fds, &count);
+	size_t count = QSB__FD_COUNT;
+	const struct iovec data = {.iov_base = &message, .iov_len = sizeof(message)};
+	ssize_t length = qsb__descriptors_receive(sandbox->status_fd, &data, fds, &count, MSG_DONTWAIT);
 
 	if (length == -EAGAIN || length == -EINTR)
 		return 0;

@@ -17,6 +17,7 @@
 #include "backend/linux/abi.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "os/descriptors.h"
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
@@ -56,32 +57,14 @@ static int send_with(int to, unsigned char byte, const int *fds, size_t count)
 /* *count: of the descriptors that came. 0 or a negative errno; -EPIPE at the end. */
 static int receive_with(int from, unsigned char *byte, int *fds, size_t *count)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * QSB__PORTER_MAX)];
-	} control;
-	struct iovec data = {.iov_base = byte, .iov_len = 1};
-	struct msghdr header = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = control.bytes,
-		.msg_controllen = sizeof(control.bytes),
-	};
+	const struct iovec data = {.iov_base = byte, .iov_len = 1};
 	ssize_t length;
 
-	*count = 0;
-	do
-		length = recvmsg(from, &header, MSG_CMSG_CLOEXEC);
-	while (length < 0 && errno == EINTR);
-	if (length != 1)
-		return length < 0 ? -errno : -EPIPE;
-	for (struct cmsghdr *at = CMSG_FIRSTHDR(&header); at; at = CMSG_NXTHDR(&header, at)) {
-		if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
-			continue;
-		*count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-		memcpy(fds, CMSG_DATA(at), *count * sizeof(int));
-	}
-	return 0;
+	do {
+		*count = QSB__PORTER_MAX;
+		length = qsb__descriptors_receive(from, &data, fds, count, 0);
+	} while (length == -EINTR);
+	return length == 1 ? 0 : length < 0 ? (int)length : -EPIPE;
 }
 
 static void close_all(int *fds, size_t count)

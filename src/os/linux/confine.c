@@ -43,17 +43,7 @@ static int version(void)
 	return found > 0 ? (int)found : 0;
 }
 
-static int allow_reading(int ruleset, const char *path, struct qsb_error *err)
-{
-	QSB_CLEANUP_FD int fd = open(path, O_PATH | O_CLOEXEC);
-	struct landlock_path_beneath_attr rule = {.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE, .parent_fd = fd};
-
-	if (fd >= 0 && syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
-		return qsb__fail_os(err, errno, "broker", "cannot allow the broker to read %s", path);
-	return 0;
-}
-
-static int shut_files(int abi, const char *const *readable, struct qsb_error *err)
+static int shut_files(int abi, struct qsb_error *err)
 {
 	struct qsb__landlock_ruleset rules = {
 		.handled_access_fs = EVERY_FILE_RIGHT,
@@ -74,20 +64,13 @@ static int shut_files(int abi, const char *const *readable, struct qsb_error *er
 			       0);
 	if (ruleset < 0)
 		return qsb__fail_os(err, errno, "broker", "cannot make the broker's Landlock rules");
-	for (; code == 0 && *readable; readable++)
-		code = allow_reading(ruleset, *readable, err);
-	if (code == 0 && syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
+	if (syscall(SYS_landlock_restrict_self, ruleset, 0) != 0)
 		code = qsb__fail_os(err, errno, "broker", "cannot confine the broker with Landlock");
 	return code;
 }
 
 /* A socket of any other family, or a raw one, is another way out. */
-enum { FILES_AT = 2 };
-
 static const int calls[] = {
-	/* opens a file: left out where nothing else limits which */
-	SYS_openat,
-	SYS_newfstatat,
 	/* sockets */
 	SYS_connect,
 	SYS_accept4,
@@ -196,7 +179,7 @@ static void emit_socket_rule(struct program *program)
 	answer(program, SECCOMP_RET_ALLOW);
 }
 
-static int shut_calls(bool files, struct qsb_error *err)
+static int shut_calls(struct qsb_error *err)
 {
 	struct program program = {.length = 0};
 	struct sock_fprog loaded;
@@ -206,7 +189,7 @@ static int shut_calls(bool files, struct qsb_error *err)
 	answer(&program, SECCOMP_RET_KILL_PROCESS);
 	load(&program, offsetof(struct seccomp_data, nr));
 	emit_socket_rule(&program);
-	for (size_t i = files ? 0 : FILES_AT; i < CALL_COUNT; i++)
+	for (size_t i = 0; i < CALL_COUNT; i++)
 		emit(&program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], (uint8_t)(CALL_COUNT - i), 0);
 	/* What a library tries besides is refused, not deadly: it has another way. What an intruder wants is either. */
 	answer(&program, SECCOMP_RET_ERRNO | EPERM);
@@ -217,7 +200,7 @@ static int shut_calls(bool files, struct qsb_error *err)
 	return 0;
 }
 
-int qsb__confine_server(const char *const *readable, struct qsb_error *err)
+int qsb__confine_server(struct qsb_error *err)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
@@ -228,6 +211,6 @@ int qsb__confine_server(const char *const *readable, struct qsb_error *err)
 	    setrlimit(RLIMIT_CORE, &nothing) != 0)
 		return qsb__fail_os(err, errno, "broker", "cannot take the broker's privileges away");
 	if (abi > 0)
-		code = shut_files(abi, readable, err);
-	return code == 0 ? shut_calls(abi > 0, err) : code;
+		code = shut_files(abi, err);
+	return code == 0 ? shut_calls(err) : code;
 }

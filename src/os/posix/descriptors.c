@@ -5,7 +5,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -125,4 +128,52 @@ int qsb__descriptor_write(int fd, const char *data, size_t length, struct qsb_er
 		length -= (size_t)written;
 	}
 	return 0;
+}
+
+enum { RECEIVED_MAX = 128 };
+
+static void take_rights(const struct msghdr *header, int *fds, size_t *count)
+{
+	size_t room = *count;
+
+	*count = 0;
+	for (struct cmsghdr *at = CMSG_FIRSTHDR(header); at; at = CMSG_NXTHDR((struct msghdr *)(uintptr_t)header, at)) {
+		size_t here = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < here; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(at) + i * sizeof(int), sizeof(int));
+			/* The buffer is rounded up: one more may fit than was asked for. */
+			if (*count < room)
+				fds[(*count)++] = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+ssize_t qsb__descriptors_receive(int from, const struct iovec *data, int *fds, size_t *count, int flags)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * RECEIVED_MAX)];
+	} control;
+	struct iovec copy = *data;
+	struct msghdr header = {
+		.msg_iov = &copy,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = CMSG_SPACE(sizeof(int) * (*count < RECEIVED_MAX ? *count : RECEIVED_MAX)),
+	};
+	ssize_t length = recvmsg(from, &header, MSG_CMSG_CLOEXEC | flags);
+
+	if (length < 0) {
+		*count = 0;
+		return -errno;
+	}
+	take_rights(&header, fds, count);
+	return length;
 }
