@@ -221,10 +221,10 @@ int qsb__connection_read_head(struct qsb__connection *connection, size_t most)
 		if (room > most)
 			room = most;
 		if (run->heads_bytes + room - connection->head_room > QSB__HEADS_BYTES_MAX)
-			return -1;
+			return -2;
 		head = realloc(connection->head, room);
 		if (!head)
-			return -1;
+			return -2;
 		run->heads_bytes += room - connection->head_room;
 		connection->head = head;
 		connection->head_room = room;
@@ -232,7 +232,7 @@ int qsb__connection_read_head(struct qsb__connection *connection, size_t most)
 	length = recv(connection->client, connection->head + connection->head_length,
 		      connection->head_room - connection->head_length, 0);
 	if (length < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+		return errno == EAGAIN || errno == EINTR ? 0 : -2;
 	connection->head_length += (size_t)length;
 	return length > 0 ? 1 : -1;
 }

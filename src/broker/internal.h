@@ -152,7 +152,8 @@ void qsb__connection_reset(struct qsb__connection *connection);
 void qsb__connection_close_all(struct qsb__broker_run *run);
 /* A port of a loopback, from the other side: what the policy names needs no verdict. */
 void qsb__connection_to_loopback(struct qsb__broker_run *run, enum qsb__broker_way way, unsigned port, int fd);
-/* Reads what the client sent into `head`. 1 = more came, 0 = nothing now, -1 = the end or an error. */
+/* Reads what the client sent into `head`. 1 = more came, 0 = nothing now, -1 = the client's end, -2 = an error, or no
+ * room for more. */
 int qsb__connection_read_head(struct qsb__connection *connection, size_t most);
 void qsb__connection_drop_head(struct qsb__connection *connection, size_t bytes);
 void qsb__connection_free_head(struct qsb__connection *connection);

@@ -142,13 +142,15 @@ static enum qsb__need look(struct qsb__connection *connection)
 {
 	int read = qsb__connection_read_head(connection, QSB__HTTP_HEAD_MAX), known;
 
-	if (read < 0 && connection->head_length == 0) {
+	if (read == -1 && connection->head_length == 0) {
 		/* It never speaks, it only listens. */
 		connection->gate = QSB__GATE_OPEN;
 		return QSB__NEED_GO_ON;
 	}
 	if (read < 0) {
-		qsb__refuse_bad(connection, 400, "the client ended before it said whom it means");
+		qsb__refuse_bad(connection, read == -1 ? 400 : 503,
+				read == -1 ? "the client ended before it said whom it means"
+					   : "the client's first bytes could not be read");
 		return QSB__NEED_END;
 	}
 	known = qsb__first_bytes_look(connection);
