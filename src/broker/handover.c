@@ -25,6 +25,15 @@ static void pause_accepting(struct qsb__broker_run *run)
 	uv_timer_start(&run->pause, pause_over, PAUSE_MS, 0);
 }
 
+int qsb__entrances_accept(struct qsb__broker_run *run, int listener)
+{
+	int fd = run->accepting ? accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
+
+	if (fd < 0 && run->accepting && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
+		pause_accepting(run);
+	return fd;
+}
+
 static void entrance_ready(uv_poll_t *handle, int status, int events)
 {
 	struct qsb__entrance *entrance = handle->data;
@@ -36,11 +45,9 @@ static void entrance_ready(uv_poll_t *handle, int status, int events)
 			uv_poll_start(&entrance->poll, UV_READABLE, entrance_ready);
 		return;
 	}
-	for (int i = 0; i < ACCEPTED_AT_ONCE && run->accepting; i++) {
-		int fd = accept4(entrance->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
+		int fd = qsb__entrances_accept(run, entrance->fd);
 
-		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS))
-			pause_accepting(run);
 		if (fd < 0)
 			return;
 		qsb__connection_accept(entrance, fd);
@@ -60,6 +67,8 @@ void qsb__entrances_poll(struct qsb__broker_run *run, bool accepting)
 		else
 			uv_poll_stop(&entrance->poll);
 	}
+	if (run->publisher)
+		qsb__publisher_poll(run->publisher, accepting);
 }
 
 static int add(struct qsb__broker_run *run, unsigned kind, unsigned port, int fd, struct qsb_error *err)

@@ -252,9 +252,10 @@ void qsb__dns_accept(struct qsb__broker_run *run, int fd);
 struct qsb__publisher *qsb__publisher_new(const struct qsb__plan *plan, struct qsb_error *err);
 void qsb__publisher_free(struct qsb__publisher *publisher);
 int qsb__publisher_start_porter(struct qsb__publisher *publisher, struct qsb_error *err);
-/* Connections are taken from here on; they end in the network namespace of that descriptor. */
+/* Connections, which are taken when the entrances are polled, end in the network namespace of that descriptor. */
 int qsb__publisher_serve(struct qsb__publisher *publisher, struct qsb__broker_run *run, int namespace_fd,
 			 struct qsb_error *err);
+void qsb__publisher_poll(struct qsb__publisher *publisher, bool accepting);
 /* A fresh socket in the sandbox's network, -1 = none. */
 int qsb__publisher_socket(struct qsb__publisher *publisher, int family);
 /* All descriptors, for who closes all others; returns how many. */
@@ -262,7 +263,10 @@ size_t qsb__publisher_fds(const struct qsb__publisher *publisher, int *out, size
 
 /* handover.c: the sandbox's listening sockets come in. */
 int qsb__handover_begin(struct qsb__broker_run *run, struct qsb_error *err);
+/* Takes clients, or leaves them in the queues: at the listeners and at published ports. */
 void qsb__entrances_poll(struct qsb__broker_run *run, bool accepting);
+/* The next client of a listening socket, -1 = none now. Without a descriptor left, all of them wait for a while. */
+int qsb__entrances_accept(struct qsb__broker_run *run, int listener);
 
 /* process.c: the command is over: what is open is closed and told, then the process ends. */
 void qsb__broker_run_finish(struct qsb__broker_run *run);

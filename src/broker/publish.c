@@ -141,8 +141,8 @@ static void door_ready(uv_poll_t *handle, int status, int events)
 {
 	struct door *door = handle->data;
 
-	for (int i = 0; i < ACCEPTED_AT_ONCE && door->run->accepting; i++) {
-		int fd = accept4(door->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
+		int fd = qsb__entrances_accept(door->run, door->fd);
 
 		if (fd < 0)
 			return;
@@ -160,11 +160,23 @@ int qsb__publisher_serve(struct qsb__publisher *publisher, struct qsb__broker_ru
 
 		door->run = run;
 		door->poll.data = door;
-		if (uv_poll_init(&run->loop, &door->poll, door->fd) != 0 ||
-		    uv_poll_start(&door->poll, UV_READABLE, door_ready) != 0)
+		if (uv_poll_init(&run->loop, &door->poll, door->fd) != 0)
 			code = qsb__fail_memory(err, "network");
 	}
 	return code;
+}
+
+/* Who may not be taken must not be asked about: the kernel would tell of them over and over. */
+void qsb__publisher_poll(struct qsb__publisher *publisher, bool accepting)
+{
+	for (size_t i = 0; i < publisher->count; i++) {
+		struct door *door = &publisher->doors[i];
+
+		if (door->run && accepting)
+			uv_poll_start(&door->poll, UV_READABLE, door_ready);
+		else if (door->run)
+			uv_poll_stop(&door->poll);
+	}
 }
 
 int qsb__publisher_socket(struct qsb__publisher *publisher, int family)

@@ -1,7 +1,12 @@
 """The gate before a server: no state of the broker, and no odd first byte, opens it for bytes that were not read."""
+import os
+import time
+
 from harness import row
 from harness_far import drain
-from harness_world import World, filtered
+from harness_world import PYTHON, World, filtered
+from net_peers import broker_of
+from net_ports import serving
 
 ALLOW_8080 = filtered('registry.example.com')
 
@@ -66,3 +71,49 @@ def lenient(case):
     case.same(len(inside), 25, 'attempts')
     case.same([note['received'] for server in servers for note in server.got if note['received']], [b'another protocol\n'],
               'what reached the servers')
+
+
+# -- no way to keep the broker busy with nothing ------------------------------------------------------------------------
+
+FULL = r'''
+import os, socket, sys, urllib.parse
+proxy = urllib.parse.urlsplit(os.environ['http_proxy'])
+made = []
+# As many as one process may have, more than once.
+for part in range(7):
+    read, write = os.pipe()
+    if os.fork() == 0:
+        for _ in range(600):
+            made.append(socket.create_connection((proxy.hostname, proxy.port), 20))
+            made[-1].sendall(b'GET ')
+        os.write(write, b'.')
+        sys.stdin.read()
+        os._exit(0)
+    os.close(write)
+    if os.read(read, 1) != b'.':
+        sys.exit('no connections')
+print('up', flush=True)
+sys.stdin.read()
+'''
+
+
+def ticks(pid):
+    with open(f'/proc/{pid}/stat', encoding='ascii') as file:
+        words = file.read().rpartition(')')[2].split()
+    return int(words[11]) + int(words[12])
+
+
+@row('A-net-10', 'a visitor of a published port who must wait, as all connections are taken, keeps the broker idle')
+def full(case):
+    world = World(case)
+    port = world.free_port()
+    process = serving(case, [PYTHON, '-c', FULL], filtered('registry.example.com', more=['--publish', str(port)]))
+    broker = broker_of(case, process.pid)
+    visitors = [world.connect('127.0.0.1', port) for _ in range(3)]
+    case.cleanups += [visitor.close for visitor in visitors]
+    time.sleep(1)
+    before = ticks(broker)
+    time.sleep(2)
+    spent = ticks(broker) - before
+    case.check(spent < os.sysconf('SC_CLK_TCK') / 2, f'the broker worked for {spent} of {2 * os.sysconf("SC_CLK_TCK")} ticks')
+    case.same(case.finish(process, b'').code, 0, 'the exit code')
