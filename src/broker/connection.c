@@ -219,10 +219,10 @@ int qsb__connection_read_head(struct qsb__connection *connection, size_t most)
 		if (room > most)
 			room = most;
 		if (run->heads_bytes + room - connection->head_room > QSB__HEADS_BYTES_MAX)
-			return -1;
+			return -2;
 		head = realloc(connection->head, room);
 		if (!head)
-			return -1;
+			return -2;
 		run->heads_bytes += room - connection->head_room;
 		connection->head = head;
 		connection->head_room = room;
@@ -230,7 +230,7 @@ int qsb__connection_read_head(struct qsb__connection *connection, size_t most)
 	length = recv(connection->client, connection->head + connection->head_length,
 		      connection->head_room - connection->head_length, 0);
 	if (length < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+		return errno == EAGAIN || errno == EINTR ? 0 : -2;
 	connection->head_length += (size_t)length;
 	return length > 0 ? 1 : -1;
 }
@@ -275,7 +275,7 @@ static void accept_transparent(struct qsb__entrance *entrance, int fd)
 	unsigned port = 0;
 
 	/* The sandbox's own loopback is no way out: a client that found our port there gets what no port gives. */
-	if (getsockname(fd, (struct sockaddr *)&name, &size) != 0 || 
+	if (getsockname(fd, (struct sockaddr *)&name, &size) != 0 ||
 	    !qsb__socket_address_read((const struct sockaddr *)&name, &address, &port) ||
 	    qsb__address_class(&address) == QSB__ADDRESS_LOOPBACK) {
 		close(fd);

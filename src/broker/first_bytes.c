@@ -137,11 +137,11 @@ static int look_at_request(struct qsb__connection *connection)
 
 int qsb__first_bytes_look(struct qsb__connection *connection)
 {
-	int is_request;
+	int is_tls = qsb__tls_is_record(connection->head, connection->head_length), is_request;
 
-	if (connection->head_length == 0)
+	if (is_tls < 0)
 		return 0;
-	if (connection->head[0] == QSB__TLS_HANDSHAKE)
+	if (is_tls > 0)
 		return look_at_hello(connection);
 	is_request = qsb__http_is_request((char *)connection->head, connection->head_length);
 	if (is_request < 0)
@@ -168,8 +168,9 @@ static void client_spoke(struct qsb__connection *connection)
 	int read = qsb__connection_read_head(connection, QSB__HTTP_HEAD_MAX), known;
 
 	if (read < 0) {
-		connection->reported = !connection->head_length;
-		connection->reason = "the client ended before it said whom it means";
+		connection->reported = read == -1 && !connection->head_length;
+		connection->reason = read == -1 ? "the client ended before it said whom it means"
+						: "the client's first bytes could not be read";
 		qsb__connection_reset(connection);
 		return;
 	}

@@ -50,8 +50,10 @@ enum qsb__parse qsb__http_head_parse(const char *bytes, size_t length, struct qs
 
 /*
  * Do the bytes begin a request? 1 yes, 0 no, -1 too few to tell. A method of the registry (GET, POST, PROPFIND …) and
- * a blank; or any other word, a target and " HTTP/", since there are servers that take every method. Empty lines in
- * front of it, which servers skip, are skipped here too; the parser refuses them. Whatever the parser takes is one.
+ * a blank; or any other word, a target and " HTTP/", since there are servers that take every method. What lenient
+ * servers read as a blank (a tab, VT, FF, a bare CR) is one here too, and what they skip in front of it (empty lines,
+ * blanks) is skipped; the parser refuses them. Whatever the parser takes is one, and never are more than
+ * QSB__HTTP_HEAD_MAX bytes too few.
  */
 int qsb__http_is_request(const char *bytes, size_t length);
 

@@ -47,12 +47,27 @@ static const char *const methods[] = {
 	"VERSION-CONTROL",
 };
 
-static bool is_registered(const char *text, size_t size)
+/* There are proxies that take their most dangerous method in whatever case. */
+static bool is_registered(struct qsb__http_text word)
 {
 	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
-		if (strlen(methods[i]) == size && memcmp(methods[i], text, size) == 0)
+		if (strlen(methods[i]) == word.size && memcmp(methods[i], word.at, word.size) == 0)
 			return true;
-	return false;
+	return qsb__http_is_word(word, "connect");
+}
+
+/* RFC 9112, 3: what lenient servers take for the blank between two words, or skip in front of a request. */
+static bool is_lenient_blank(char byte)
+{
+	return byte == ' ' || byte == '\t' || byte == '\v' || byte == '\f';
+}
+
+/* Does a word end here? -1 = the next byte tells: a CR alone is such a blank too. */
+static int ends_word(struct qsb__http_text text)
+{
+	if (text.size == 0 || (text.at[0] == '\r' && text.size == 1))
+		return -1;
+	return is_lenient_blank(text.at[0]) || (text.at[0] == '\r' && text.at[1] != '\n');
 }
 
 /* Does `text` begin with `word`, which is in lower case, in whatever case? -1 = too short to tell. */
@@ -72,6 +87,7 @@ static int begins(struct qsb__http_text text, const char *word)
 static int is_target_and_version(struct qsb__http_text text)
 {
 	size_t at = 0;
+	int ends;
 
 	while (at < text.size && text.at[at] > 0x20 && text.at[at] < 0x7F)
 		at++;
@@ -81,39 +97,36 @@ static int is_target_and_version(struct qsb__http_text text)
 		if (scheme != 1)
 			return scheme;
 	}
-	/* No head is that large: the parser will say so. */
-	if (at >= QSB__HTTP_HEAD_MAX)
-		return 1;
-	if (at == text.size)
-		return -1;
-	if (at == 0 || text.at[at] != ' ')
+	ends = at == 0 && text.size > 0 ? 0 : ends_word((struct qsb__http_text){text.at + at, text.size - at});
+	return ends == 1 ? begins((struct qsb__http_text){text.at + at + 1, text.size - at - 1}, "http/") : ends;
+}
+
+static int tell(const char *bytes, size_t length)
+{
+	size_t start = 0, end;
+	int ends;
+
+	/* The parser refuses what stands in front. */
+	while (start < length && (bytes[start] == '\r' || bytes[start] == '\n' || is_lenient_blank(bytes[start])))
+		start++;
+	for (end = start; end < length && qsb__http_is_token_byte(bytes[end]);)
+		end++;
+	if (end == start && end < length)
 		return 0;
-	return begins((struct qsb__http_text){text.at + at + 1, text.size - at - 1}, "http/");
+	ends = ends_word((struct qsb__http_text){bytes + end, length - end});
+	if (ends != 1)
+		return ends;
+	if (is_registered((struct qsb__http_text){bytes + start, end - start}))
+		return 1;
+	return is_target_and_version((struct qsb__http_text){bytes + end + 1, length - end - 1});
 }
 
 int qsb__http_is_request(const char *bytes, size_t length)
 {
-	size_t start = 0, end;
-	int known;
+	int kind = tell(bytes, length);
 
-	/* Servers skip empty lines before a request; the parser refuses them. */
-	while (start < length && (bytes[start] == '\r' || bytes[start] == '\n'))
-		start++;
-	if (start >= QSB__HTTP_HEAD_MAX)
-		return 1;
-	for (end = start; end < length && qsb__http_is_token_byte(bytes[end]);)
-		end++;
-	if (end - start >= QSB__HTTP_HEAD_MAX)
-		return 1;
-	if (end == length)
-		return -1;
-	if (end == start || (bytes[end] != ' ' && bytes[end] != '\t'))
-		return 0;
-	if (is_registered(bytes + start, end - start))
-		return 1;
-	known = is_target_and_version((struct qsb__http_text){bytes + end + 1, length - end - 1});
-	/* No head is larger: more bytes to tell by will not come. */
-	return known < 0 && length >= QSB__HTTP_HEAD_MAX ? 1 : known;
+	/* No head is that large: nobody waits for more of it, and the parser says so. */
+	return kind < 0 && length >= QSB__HTTP_HEAD_MAX ? 1 : kind;
 }
 
 bool qsb__http_may_become_method(const char *bytes, size_t length)

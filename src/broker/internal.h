@@ -158,7 +158,8 @@ void qsb__connection_reset(struct qsb__connection *connection);
 void qsb__connection_close_all(struct qsb__broker_run *run);
 /* A port of a loopback, from the other side: what the policy names needs no verdict. */
 void qsb__connection_to_loopback(struct qsb__broker_run *run, enum qsb__broker_way way, unsigned port, int fd);
-/* Reads what the client sent into `head`. 1 = more came, 0 = nothing now, -1 = the end or an error. */
+/* Reads what the client sent into `head`. 1 = more came, 0 = nothing now, -1 = the client's end, -2 = an error, or no
+ * room for more. */
 int qsb__connection_read_head(struct qsb__connection *connection, size_t most);
 void qsb__connection_drop_head(struct qsb__connection *connection, size_t bytes);
 void qsb__connection_free_head(struct qsb__connection *connection);
@@ -264,7 +265,7 @@ void qsb__dns_accept(struct qsb__broker_run *run, int fd);
 struct qsb__publisher *qsb__publisher_new(const struct qsb__plan *plan, struct qsb_error *err);
 void qsb__publisher_free(struct qsb__publisher *publisher);
 int qsb__publisher_start_porter(struct qsb__publisher *publisher, struct qsb_error *err);
-/* Connections are taken from here on; they end in the network namespace of that descriptor. */
+/* Connections, which are taken when the entrances are polled, end in the network namespace of that descriptor. */
 int qsb__publisher_serve(struct qsb__publisher *publisher, struct qsb__broker_run *run, int namespace_fd,
 			 struct qsb_error *err);
 void qsb__publisher_poll(struct qsb__publisher *publisher, bool accepting);
@@ -275,6 +276,7 @@ size_t qsb__publisher_fds(const struct qsb__publisher *publisher, int *out, size
 
 /* handover.c: the sandbox's listening sockets come in. */
 int qsb__handover_begin(struct qsb__broker_run *run, struct qsb_error *err);
+/* Takes clients, or leaves them in the queues: at the listeners and at published ports. */
 void qsb__entrances_poll(struct qsb__broker_run *run, bool accepting);
 /* The next client of a listener, -1 = none now. Without descriptors all listeners rest for a while. */
 int qsb__accept_next(struct qsb__broker_run *run, int listener);

@@ -15,11 +15,17 @@ static const char *phrase(int status)
 		int status;
 		const char *phrase;
 	} phrases[] = {
-		{400, "Bad Request"},         {403, "Forbidden"},
-		{405, "Method Not Allowed"},  {414, "URI Too Long"},
-		{421, "Misdirected Request"}, {431, "Request Header Fields Too Large"},
-		{501, "Not Implemented"},     {502, "Bad Gateway"},
-		{504, "Gateway Timeout"},     {505, "HTTP Version Not Supported"},
+		{400, "Bad Request"},
+		{403, "Forbidden"},
+		{405, "Method Not Allowed"},
+		{414, "URI Too Long"},
+		{421, "Misdirected Request"},
+		{431, "Request Header Fields Too Large"},
+		{501, "Not Implemented"},
+		{502, "Bad Gateway"},
+		{503, "Service Unavailable"},
+		{504, "Gateway Timeout"},
+		{505, "HTTP Version Not Supported"},
 	};
 
 	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
@@ -86,7 +92,7 @@ static void say_socks(struct qsb__connection *connection, int reply)
 
 static bool speaks_tls(const struct qsb__connection *connection)
 {
-	return connection->head_length > 0 && connection->head[0] == QSB__TLS_HANDSHAKE;
+	return qsb__tls_is_record(connection->head, connection->head_length) > 0;
 }
 
 static void say_tls(struct qsb__connection *connection, uint8_t description)

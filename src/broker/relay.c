@@ -159,6 +159,8 @@ static enum qsb__need pass_word(struct qsb__connection *connection)
 	int read = qsb__connection_read_head(connection, QSB__HTTP_HEAD_MAX);
 	int is_request = qsb__http_is_request((char *)connection->head, connection->head_length);
 
+	if (read < -1)
+		return broken(connection, "the client's first bytes could not be read");
 	if (is_request > 0)
 		return broken(connection, "the first line of the request came in pieces");
 	if (connection->word_sent < connection->head_length && !copy_from_head(connection, connection->word_sent))
@@ -195,6 +197,10 @@ static enum qsb__need look(struct qsb__connection *connection)
 {
 	int read = qsb__connection_read_head(connection, QSB__HTTP_HEAD_MAX), known;
 
+	if (read < -1) {
+		qsb__refuse_bad(connection, 503, "the client's first bytes could not be read");
+		return QSB__NEED_END;
+	}
 	if (read < 0 && connection->head_length == 0)
 		return look_at_end(connection);
 	known = qsb__first_bytes_look(connection);

@@ -1,4 +1,5 @@
-/* Names to addresses: /etc/hosts, then by c-ares the name servers of /etc/resolv.conf, both as they were at the start. */
+/* Names to addresses: /etc/hosts, then by c-ares the name servers of /etc/resolv.conf, both as they were at the start.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -168,8 +169,7 @@ static void add(struct qsb__found *found, const struct sockaddr *name)
 {
 	unsigned port;
 
-	if (found->count < QSB__ADDRESSES_MAX &&
-	    qsb__socket_address_read(name, &found->addresses[found->count], &port))
+	if (found->count < QSB__ADDRESSES_MAX && qsb__socket_address_read(name, &found->addresses[found->count], &port))
 		found->count++;
 }
 

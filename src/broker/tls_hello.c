@@ -146,6 +146,19 @@ static const char *check_message(const uint8_t *message, size_t length, size_t *
 	return *size > QSB__TLS_HELLO_MAX ? "a TLS hello that is too large" : NULL;
 }
 
+int qsb__tls_is_record(const uint8_t *bytes, size_t length)
+{
+	enum { CIPHER_CHANGE = 20, HEARTBEAT = 24, VERSION = 3 };
+
+	if (length == 0)
+		return -1;
+	if (bytes[0] < CIPHER_CHANGE || bytes[0] > HEARTBEAT)
+		return 0;
+	if (length == 1)
+		return bytes[0] == QSB__TLS_HANDSHAKE ? 1 : -1;
+	return bytes[0] == QSB__TLS_HANDSHAKE || bytes[1] == VERSION;
+}
+
 enum qsb__parse qsb__tls_hello_parse(const uint8_t *bytes, size_t length, struct qsb__tls_hello *out)
 {
 	size_t end = length < QSB__TLS_HELLO_MAX ? length : QSB__TLS_HELLO_MAX;

@@ -16,6 +16,12 @@ struct qsb__tls_hello {
 };
 
 /*
+ * Do the bytes begin a record of TLS? 1 yes, 0 no, -1 too few to tell. Not only a handshake's: servers skip an alert or
+ * a cipher change in front of the hello, and the parser refuses it.
+ */
+int qsb__tls_is_record(const uint8_t *bytes, size_t length);
+
+/*
  * The bytes so far, from the first one of the connection. A hello may be spread over several records. BAD: not a
  * handshake, not a ClientHello, a length that does not fit the one around it, two server_name extensions, two names
  * in one, an empty one, one with a byte no host name has (NUL among them) or longer than 253, an address in its

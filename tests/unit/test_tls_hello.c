@@ -358,8 +358,26 @@ static void test_alert(void)
 	tap_ok(qsb__tls_alert_write(49, out, 6) == 0, "an alert needs its room");
 }
 
+static void test_record(void)
+{
+	static const struct {
+		uint8_t bytes[2];
+		size_t length;
+		int wanted;
+	} rows[] = {
+		{{0}, 0, -1},    {{22}, 1, 1},    {{22, 9}, 2, 1}, {{21}, 1, -1}, {{21, 3}, 2, 1}, {{20, 3}, 2, 1},
+		{{23, 3}, 2, 1}, {{24, 3}, 2, 1}, {{21, 0}, 2, 0}, {{19}, 1, 0},  {{25, 3}, 2, 0}, {{'G', 3}, 2, 0},
+	};
+	bool right = true;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		right &= qsb__tls_is_record(rows[i].bytes, rows[i].length) == rows[i].wanted;
+	tap_ok(right, "a record of whatever kind is told to be one of TLS by its first two bytes");
+}
+
 int main(void)
 {
+	test_record();
 	test_captured();
 	test_records();
 	test_names();
