@@ -12,8 +12,9 @@ void qsb__target_judge_address(struct qsb__connection *connection, const struct 
 	const struct qsb__host_address asked = {
 		.address = *address,
 		.port = connection->port,
-		/* What the kernel does not say counts as its own. */
-		.own = qsb__own_address_is(connection->run->own_fd, address) != 0,
+		/* What the kernel does not say counts as its own. A loopback need not be asked about. */
+		.own = qsb__address_class(address) == QSB__ADDRESS_LOOPBACK ||
+		       qsb__own_address_is(connection->run->own_fd, address) != 0,
 	};
 
 	qsb__hosts_judge_address(connection->run->hosts, &asked, name, out);
