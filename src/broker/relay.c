@@ -266,7 +266,10 @@ static enum qsb__need move_down(struct qsb__connection *connection)
 {
 	enum qsb__need need = send_early(connection);
 
-	while (need == QSB__NEED_GO_ON && connection->answering) {
+	for (int piece = 0; need == QSB__NEED_GO_ON && connection->answering; piece++) {
+		/* A server may say "100 Continue" for ever: others have their turn. The client took all so far. */
+		if (piece == PIECES)
+			return QSB__NEED_WRITE;
 		need = qsb__answer_read(connection);
 		if (need == QSB__NEED_GO_ON)
 			need = send_early(connection);

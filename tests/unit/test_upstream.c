@@ -42,20 +42,29 @@ static void test_urls(void)
 	tap_ok(!strstr(err.message, "secret"), "an error does not tell the password");
 }
 
+enum { OUT = 600 };
+
+static size_t socks(const struct qsb__upstream *upstream, enum qsb__upstream_step step, const char *host, unsigned port,
+		    uint8_t *out)
+{
+	const struct qsb__upstream_target target = {host, port};
+
+	return qsb__upstream_socks_write(upstream, step, &target, out, OUT);
+}
+
 static void test_longest_login(void)
 {
 	char url[700], user[257];
 	struct qsb__upstream upstream;
 	struct qsb_error err;
-	uint8_t out[600];
+	uint8_t out[OUT];
 
 	memset(user, 'u', sizeof(user));
 	user[255] = '\0';
 	snprintf(url, sizeof(url), "socks5://%s:%s@proxy.test", user, user);
 	tap_is_number(qsb__upstream_parse(url, &upstream, &err), 0, "a user and a password have 255 letters each");
 	tap_is_number((long long)strlen(upstream.authorization), 6 + 684, "all of them are in the header");
-	tap_is_number((long long)qsb__upstream_socks_write(&upstream, 1, "", 0, out, sizeof(out)), 513,
-		      "and in what SOCKS is told");
+	tap_is_number((long long)socks(&upstream, QSB__UPSTREAM_LOGIN, "", 0, out), 513, "and in what SOCKS is told");
 	user[255] = 'u';
 	user[256] = '\0';
 	snprintf(url, sizeof(url), "socks5://%s@proxy.test", user);
@@ -137,15 +146,14 @@ struct socks_answer {
 static void check_answer(const struct socks_answer *row)
 {
 	uint8_t *copy = malloc(row->length ? row->length : 1);
-	const char *why = NULL;
-	unsigned next = 9;
-	size_t size = 0;
+	struct qsb__upstream_answer answer = {.next = QSB__UPSTREAM_GREETING};
 	enum qsb__parse parsed;
 
 	memcpy(copy, row->bytes, row->length);
-	parsed = qsb__upstream_socks_read(row->step, copy, row->length, &size, &next, &why);
-	tap_ok(parsed == row->parsed && (parsed != QSB__PARSE_DONE || (next == row->next && size == row->size)) &&
-		       (parsed != QSB__PARSE_BAD || why),
+	parsed = qsb__upstream_socks_read((enum qsb__upstream_step)row->step, copy, row->length, &answer);
+	tap_ok(parsed == row->parsed &&
+		       (parsed != QSB__PARSE_DONE || (answer.next == row->next && answer.size == row->size)) &&
+		       (parsed != QSB__PARSE_BAD || answer.why),
 	       "%s", row->what);
 	free(copy);
 }
@@ -177,25 +185,24 @@ static void test_socks(void)
 		{"an address of no kind is the end", 2, "\5\0\0\2\0", 5, QSB__PARSE_BAD, 0, 0},
 		{"another version is the end", 2, "\4\0\0\1\0", 5, QSB__PARSE_BAD, 0, 0},
 	};
+	const struct qsb__upstream_target target = {"a.test", 80};
 	struct qsb__upstream upstream = {.kind = QSB__UPSTREAM_SOCKS5};
-	uint8_t out[300];
+	uint8_t out[OUT];
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		check_answer(&rows[i]);
-	tap_ok(qsb__upstream_socks_write(&upstream, 0, "", 0, out, sizeof(out)) == 3 && memcmp(out, "\5\1\0", 3) == 0,
+	tap_ok(socks(&upstream, QSB__UPSTREAM_GREETING, "", 0, out) == 3 && memcmp(out, "\5\1\0", 3) == 0,
 	       "the greeting offers no login");
 	upstream.has_login = true;
-	tap_ok(qsb__upstream_socks_write(&upstream, 0, "", 0, out, sizeof(out)) == 4 && memcmp(out, "\5\2\0\2", 4) == 0,
-	       "or one");
-	tap_ok(qsb__upstream_socks_write(&upstream, 2, "a.test", 258, out, sizeof(out)) == 13 &&
+	tap_ok(socks(&upstream, QSB__UPSTREAM_GREETING, "", 0, out) == 4 && memcmp(out, "\5\2\0\2", 4) == 0, "or one");
+	tap_ok(socks(&upstream, QSB__UPSTREAM_REQUEST, "a.test", 258, out) == 13 &&
 		       memcmp(out, "\5\1\0\3\6a.test\1\2", 13) == 0,
 	       "a name is asked for");
-	tap_ok(qsb__upstream_socks_write(&upstream, 2, "192.0.2.1", 80, out, sizeof(out)) == 10 &&
+	tap_ok(socks(&upstream, QSB__UPSTREAM_REQUEST, "192.0.2.1", 80, out) == 10 &&
 		       memcmp(out, "\5\1\0\1\xC0\0\2\1\0P", 10) == 0,
 	       "an address goes as one");
-	tap_is_number((long long)qsb__upstream_socks_write(&upstream, 2, "::1", 80, out, sizeof(out)), 22,
-		      "one of IPv6 as well");
-	tap_is_number((long long)qsb__upstream_socks_write(&upstream, 2, "a.test", 80, out, 12), 0,
+	tap_is_number((long long)socks(&upstream, QSB__UPSTREAM_REQUEST, "::1", 80, out), 22, "one of IPv6 as well");
+	tap_is_number((long long)qsb__upstream_socks_write(&upstream, QSB__UPSTREAM_REQUEST, &target, out, 12), 0,
 		      "half a request is none");
 }
 
