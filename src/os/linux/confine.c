@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -95,8 +97,6 @@ static const int calls[] = {
 	SYS_lseek,
 	SYS_fstat,
 	SYS_close,
-	SYS_fcntl,
-	SYS_ioctl,
 	/* waiting */
 	SYS_epoll_pwait,
 	SYS_epoll_ctl,
@@ -113,11 +113,9 @@ static const int calls[] = {
 	SYS_gettimeofday,
 	/* memory */
 	SYS_brk,
-	SYS_mmap,
 	SYS_munmap,
 	SYS_mremap,
 	SYS_madvise,
-	SYS_mprotect,
 	SYS_getrandom,
 	/* itself */
 	SYS_rt_sigreturn,
@@ -126,7 +124,6 @@ static const int calls[] = {
 	SYS_sigaltstack,
 	SYS_getpid,
 	SYS_gettid,
-	SYS_tgkill,
 	SYS_getuid,
 	SYS_geteuid,
 	SYS_getgid,
@@ -137,7 +134,7 @@ static const int calls[] = {
 	SYS_exit_group,
 };
 
-enum { CALL_COUNT = sizeof(calls) / sizeof(calls[0]), PROGRAM_MAX = CALL_COUNT + 40 };
+enum { CALL_COUNT = sizeof(calls) / sizeof(calls[0]), PROGRAM_MAX = CALL_COUNT + 80 };
 
 struct program {
 	struct sock_filter list[PROGRAM_MAX];
@@ -179,6 +176,46 @@ static void emit_socket_rule(struct program *program)
 	answer(program, SECCOMP_RET_ALLOW);
 }
 
+/* A call whose argument must be one of these values; its lower half is all that the kernel looks at. */
+struct limited {
+	uint32_t call;
+	uint8_t argument, count;
+	uint32_t mask;
+	uint32_t values[6];
+};
+
+static void emit_limited(struct program *program, const struct limited *limited)
+{
+	bool masked = limited->mask != 0;
+
+	emit(program, BPF_JMP | BPF_JEQ | BPF_K, limited->call, 0, (uint8_t)(limited->count + 3 + masked));
+	load(program, offsetof(struct seccomp_data, args[0]) + limited->argument * sizeof(uint64_t));
+	if (masked)
+		emit(program, BPF_ALU | BPF_AND | BPF_K, limited->mask, 0, 0);
+	for (uint8_t i = 0; i < limited->count; i++)
+		emit(program, BPF_JMP | BPF_JEQ | BPF_K, limited->values[i], (uint8_t)(limited->count - i), 0);
+	answer(program, SECCOMP_RET_ERRNO | EPERM);
+	answer(program, SECCOMP_RET_ALLOW);
+}
+
+/*
+ * fcntl() and ioctl() also give a descriptor to a process that then gets its signals, of a kind that can be chosen;
+ * where Landlock is old, any signal reaches whoever belongs to the same user. And no memory becomes code.
+ */
+static void emit_limits(struct program *program)
+{
+	const struct limited limits[] = {
+		{SYS_fcntl, 1, 6, 0, {F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_SETPIPE_SZ, F_DUPFD_CLOEXEC}},
+		{SYS_ioctl, 1, 4, 0, {FIONBIO, FIONREAD, FIOCLEX, FIONCLEX}},
+		{SYS_tgkill, 0, 1, 0, {(uint32_t)getpid()}},
+		{SYS_mmap, 2, 1, PROT_EXEC, {0}},
+		{SYS_mprotect, 2, 1, PROT_EXEC, {0}},
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+		emit_limited(program, &limits[i]);
+}
+
 static int shut_calls(struct qsb_error *err)
 {
 	struct program program = {.length = 0};
@@ -189,6 +226,7 @@ static int shut_calls(struct qsb_error *err)
 	answer(&program, SECCOMP_RET_KILL_PROCESS);
 	load(&program, offsetof(struct seccomp_data, nr));
 	emit_socket_rule(&program);
+	emit_limits(&program);
 	for (size_t i = 0; i < CALL_COUNT; i++)
 		emit(&program, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)calls[i], (uint8_t)(CALL_COUNT - i), 0);
 	/* What a library tries besides is refused, not deadly: it has another way. What an intruder wants is either. */
