@@ -89,6 +89,7 @@ static void print_examples(FILE *to)
 	fputs("\nExamples:\n"
 	      "  qiming-sandbox run -- npm test\n"
 	      "  qiming-sandbox run --write ../cache --memory 4g --timeout 600 -- make -j2\n"
+	      "  qiming-sandbox run --network filtered --allow-domain '*.example.com' -- npm ci\n"
 	      "  qiming-sandbox run --network host --env GITHUB_TOKEN -- gh pr list\n"
 	      "  qiming-sandbox run --json -c 'echo $((1+2))'\n"
 	      "  qiming-sandbox explain path ~/.ssh/id_ed25519\n",
