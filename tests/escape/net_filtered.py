@@ -11,8 +11,8 @@ OTHERS = ('denied.example.net', 'evil.example.com', 'registry.example.com.evil.t
 
 
 def reached(answer):
-    """Did a server of the world answer? An error of HTTP is the broker's."""
-    return answer.startswith('200 ') or (answer.startswith('ok') and not re.match('ok HTTP/1.[01] [45]', answer))
+    """Did a server of the world answer? An error of HTTP and an alert of TLS are the broker's."""
+    return answer.startswith('200 ') or (answer.startswith('ok') and not re.match('ok (HTTP/1.[01] [45]|\x15\x03)', answer))
 
 
 def check_table(case, answers, good, bad, servers=()):
@@ -212,7 +212,7 @@ def settings(case):
     _, _, other = world.sites()
     script = '''
         import subprocess
-        for words in ('ip link add dum0 type dummy', 'ip addr add 203.0.113.30/32 dev lo', 'ip route del local default dev lo',
+        for words in ('ip link add new0 type veth peer name new1', 'ip addr add 203.0.113.30/32 dev lo', 'ip route del local default dev lo',
                       'ip route add 203.0.113.30/32 dev lo', 'ip rule add prio 1 lookup main', 'nft flush ruleset',
                       'nft list ruleset', 'ip link set lo down', 'ip route flush table local'):
             done = subprocess.run(words.split(), capture_output=True)
@@ -231,7 +231,7 @@ def settings(case):
     own = [] if case.is_root else ['unshare', '--user', '--map-root-user', '--net']
     if case.is_root:
         own = ['unshare', '--net']
-    outside = case.plain([*own, 'ip', 'link', 'add', 'dum0', 'type', 'dummy'])
+    outside = case.plain([*own, 'ip', 'link', 'add', 'new0', 'type', 'veth'])
     case.control(outside.code == 0, f'an interface cannot be made outside: {outside.err}')
 
 

@@ -51,6 +51,7 @@ def spellings(case):
     inside = world.ask(EVERY_WAY + '\n    for name in sys.argv[1:]:\n        every_way(name, name)\n',
                        filtered('registry.example.com', '*.example.org'), wrong, patience=120)
     case.check(len(inside) == 7 * len(wrong), f'only {len(inside)} attempts were made')
+    del inside['lookup *']  # glibc answers it by itself, with loopback
     check_table(case, inside, (), inside, [first, second, other])
     asked = {name for name in world.resolver.names() if name not in ('registry.example.com', 'www.example.org')}
     case.same(asked, set(), 'names that were asked for at the resolver')
