@@ -86,6 +86,12 @@ def echo(connection, note):
         connection.sendall(data)
 
 
+def echo_once(connection, note):
+    """Ends after the first bytes, so that no client waits, whatever it speaks."""
+    note['received'] = connection.recv(65536)
+    connection.sendall(note['received'])
+
+
 def banner(text):
     """A server that speaks first, as SSH's and SMTP's do."""
     def talk(connection, note):

@@ -1,5 +1,6 @@
 """What package managers and git fetch by a filtered network, from a registry and repositories that the test serves."""
 import os
+import shutil
 
 from harness import row
 from harness_sites import registry_of
@@ -42,12 +43,20 @@ def tool(case, world, text, options=ALLOW, patience=120):
     for label, prefix in WAYS:
         for site in world.sites_of.values():
             site.forget()
+        clean(case)
         inside = case.inside([*prefix, *shell(GOOD)], options, patience=patience)
         case.same((inside.code, inside.out), (0, outside[GOOD].out), f'an allowed name, {label}', inside)
         case.check(world.sites_of[GOOD].got, f'nothing was fetched, {label}', inside)
+        clean(case)
         inside = case.inside([*prefix, *shell(BAD)], options, patience=patience)
         case.check(inside.code not in (0, 125), f'a name under no rule must end with an error, {label}', inside)
         case.same((world.sites_of[BAD].got, world.sites_of[BAD].connections), ([], []), f'what its server got, {label}')
+
+
+def clean(case):
+    """A repository that is there when a run begins is protected: the next run starts without it."""
+    for name in ('cargo', 'copy', 'out'):
+        shutil.rmtree(os.path.join(case.work, name), ignore_errors=True)
 
 
 def repository(case, world, name='left.git'):

@@ -6,7 +6,7 @@ import textwrap
 
 from harness import row
 from harness_far import drain, echo, flood, reset, silent
-from harness_host import children_of_all, command_line, descendants
+from harness_host import children_of_all, descendants, program_name
 from harness_world import PYTHON, World, filtered
 from net_filtered import check_table
 
@@ -241,17 +241,11 @@ def in_turn(case):
 # -- the broker's death -------------------------------------------------------------------------------------------------
 
 def broker_of(case, supervisor):
-    """The child of the supervisor that is not the sandbox's first process: it is in the host's network."""
+    """The supervisor's child that is the broker."""
     children = children_of_all().get(supervisor, [])
-    found = [pid for pid in children if pids_of(pid) == 1]
-    case.check(len(found) == 1, f'one broker below the supervisor: {[(pid, command_line(pid)) for pid in children]}')
+    found = [pid for pid in children if program_name(pid) == 'qsb-broker']
+    case.check(len(found) == 1, f'one broker below the supervisor: {[(pid, program_name(pid)) for pid in children]}')
     return found[0]
-
-
-def pids_of(pid):
-    """In how many pid namespaces below ours it is."""
-    with open(f'/proc/{pid}/status', encoding='ascii', errors='replace') as file:
-        return next(len(line.split()) - 1 for line in file if line.startswith('NSpid:'))
 
 
 @row('A-net-9', 'a broker killed in mid-transfer: the command sees its connections die, nothing leaks, the result says it')

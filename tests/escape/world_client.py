@@ -39,7 +39,7 @@ def trying(function):
     def tried(*arguments, **keywords):
         try:
             return function(*arguments, **keywords)
-        except (OSError, UnicodeError) as error:
+        except (OSError, ValueError) as error:  # the second: it cannot even be said
             return fault(error)
     return tried
 
@@ -104,6 +104,7 @@ def connected(host, port, family=0):
 
 
 def request(host, path='/', method='GET', more=''):
+    host = f'[{host}]' if host.count(':') > 1 and '[' not in host else host
     return f'{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{more}\r\n'.encode()
 
 
@@ -148,7 +149,7 @@ def proxy_address(variable='http_proxy'):
 
 
 def socks_address():
-    return proxy_address('all_proxy')
+    return '127.0.0.1', 1080  # no variable names it: programs take that one for a proxy of HTTP
 
 
 @trying
