@@ -106,6 +106,7 @@ static void say_tls(struct qsb__connection *connection, uint8_t description)
 static void answer(struct qsb__connection *connection, int status, int reply, uint8_t alert)
 {
 	const char *hint = connection->verdict && !connection->allowed ? connection->verdict->fix : "";
+	const bool brackets = strchr(connection->host, ':') != NULL;
 	char text[1024];
 
 	if (connection->way == QSB__WAY_SOCKS && !connection->tunnel) {
@@ -124,8 +125,8 @@ static void answer(struct qsb__connection *connection, int status, int reply, ui
 		snprintf(text, sizeof(text), "%s%s%.300s", connection->reason, connection->host[0] ? ": " : "",
 			 connection->host);
 	else
-		snprintf(text, sizeof(text), "%.300s:%u is refused by %.400s", connection->host, connection->port,
-			 connection->verdict->rule);
+		snprintf(text, sizeof(text), "%s%.300s%s:%u is refused by %.400s", brackets ? "[" : "",
+			 connection->host, brackets ? "]" : "", connection->port, connection->verdict->rule);
 	say_http(connection, status, text, hint);
 }
 
