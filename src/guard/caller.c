@@ -13,10 +13,6 @@
 
 #include "guard/internal.h"
 
-#ifndef PIDFD_THREAD
-#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
-#endif
-
 enum { PAGE = 4096, STATUS_BYTES = 4096, ROOMY_CALLS = 16 };
 
 int qsb__stop_keep(struct qsb__stop *stop, int fd)

@@ -19,6 +19,7 @@
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <netinet/tcp.h>
 #include <linux/netlink.h>
 
 #include "backend/linux/abi.h"
@@ -27,6 +28,8 @@
 #include "backend/linux/sandbox.h"
 #include "core/cleanup.h"
 #include "os/workers.h"
+
+enum { SYNC_WAKE_UP = 1 };
 
 /* One connect to make: the caller's own socket and our copy of the address. */
 struct connect_call {
@@ -64,7 +67,6 @@ static bool still_waits(int listener, uint64_t id)
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* The process of a thread: only processes have descriptors that can be fetched before Linux 6.9. */
 static pid_t process_of(pid_t thread)
 {
 	char path[64], text[2048];
@@ -83,9 +85,17 @@ static pid_t process_of(pid_t thread)
 	return at && sscanf(at, "\nTgid: %d", &process) == 1 ? process : 0;
 }
 
+/* Before Linux 6.9 only processes have such a descriptor. */
+static int open_caller(pid_t thread)
+{
+	int pidfd = qsb__pidfd_open(thread, PIDFD_THREAD);
+
+	return pidfd >= 0 || errno != EINVAL ? pidfd : qsb__pidfd_open(process_of(thread), 0);
+}
+
 static int fetch_descriptor(pid_t thread, int number)
 {
-	QSB_CLEANUP_FD int pidfd = qsb__pidfd_open(process_of(thread), 0);
+	QSB_CLEANUP_FD int pidfd = open_caller(thread);
 	int fd = pidfd < 0 ? -1 : qsb__pidfd_getfd(pidfd, number);
 
 	return fd < 0 ? -errno : fd;
@@ -288,19 +298,65 @@ static bool finish_elsewhere(const struct connect_call *call)
 	return false;
 }
 
-static int socket_domain(int fd)
+static int socket_number(int fd, int level, int option)
 {
-	int domain = -1;
-	socklen_t size = sizeof(domain);
+	int value = -1;
+	socklen_t size = sizeof(value);
 
-	return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 ? domain : -1;
+	return getsockopt(fd, level, option, &value, &size) == 0 ? value : -1;
+}
+
+/* A fast open without data: a connect that never waits, whatever mode the caller has its socket in or puts it in
+ * meanwhile. 0 or an errno, those of a connect that does not wait. */
+static int connect_without_waiting(const struct connect_call *call)
+{
+	return sendto(call->socket, NULL, 0, MSG_FASTOPEN | MSG_DONTWAIT | MSG_NOSIGNAL,
+		      (const struct sockaddr *)&call->address, call->length) == 0
+		       ? 0
+		       : errno;
+}
+
+/* 0 or an errno; EALREADY = it is under way and the caller wants to wait, or it cannot be made like this. */
+static int try_tcp(const struct connect_call *call)
+{
+	struct pollfd done = {.fd = call->socket, .events = POLLOUT};
+	int error = connect_without_waiting(call);
+
+	if (error == 0 || error == EOPNOTSUPP)
+		return EALREADY;
+	if (error != EINPROGRESS)
+		return error;
+	if (poll(&done, 1, 0) != 1)
+		return fcntl(call->socket, F_GETFL) & O_NONBLOCK ? EINPROGRESS : EALREADY;
+	/* It is over; the second one says how. */
+	error = connect_without_waiting(call);
+	return error == EISCONN ? 0 : error == EINPROGRESS ? EALREADY : error;
+}
+
+/*
+ * Most connects are over at once: the peer is in the same network namespace, also where that is our own door to the
+ * outside. To hand those to another thread takes several times as long as to make them.
+ */
+static bool finish_here(struct connect_call *call)
+{
+	int error;
+
+	/* The caller asked for a connect that is put off until it sends. */
+	if (socket_number(call->socket, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP ||
+	    socket_number(call->socket, IPPROTO_TCP, TCP_FASTOPEN_CONNECT) != 0)
+		return false;
+	error = try_tcp(call);
+	if (error == EALREADY)
+		return false;
+	answer_connect(call, error);
+	return true;
 }
 
 static int begin_connect(const struct qsb__sandbox *sandbox, const struct seccomp_notif *request,
 			 struct connect_call *call)
 {
 	pid_t thread = (pid_t)request->pid;
-	int error;
+	int error, domain;
 
 	call->length = (socklen_t)request->data.args[2];
 	if (request->data.args[2] > sizeof(call->address))
@@ -308,10 +364,11 @@ static int begin_connect(const struct qsb__sandbox *sandbox, const struct seccom
 	call->socket = fetch_descriptor(thread, (int)request->data.args[0]);
 	if (call->socket < 0)
 		return -call->socket;
-	if (socket_domain(call->socket) < 0)
+	domain = socket_number(call->socket, SOL_SOCKET, SO_DOMAIN);
+	if (domain < 0)
 		return ENOTSOCK;
 	error = -copy_address(thread, request->data.args[1], call);
-	if (error == 0 && socket_domain(call->socket) == AF_UNIX && call->length >= sizeof(sa_family_t) &&
+	if (error == 0 && domain == AF_UNIX && call->length >= sizeof(sa_family_t) &&
 	    call->address.ss_family == AF_UNIX)
 		error = aim_unix(sandbox, thread, call);
 	/* All of the above read from a process with this number: is it still the one that asked? */
@@ -330,6 +387,8 @@ static void serve_connect(const struct qsb__sandbox *sandbox, const struct secco
 	};
 	int error = begin_connect(sandbox, request, &call);
 
+	if (error == 0 && sandbox->plan->network != QSB__NETWORK_HOST && finish_here(&call))
+		return;
 	if (error == 0 && finish_elsewhere(&call))
 		return;
 	/* Without an error so far: too many wait already. */
@@ -354,6 +413,13 @@ void qsb__calls_answer(void *context, const struct seccomp_notif *request)
 	default:
 		respond(sandbox->calls_fd, request->id, EPERM);
 	}
+}
+
+/* Each call and each answer then wakes the other side on this processor. Kernels before 6.6 do without. */
+void qsb__calls_begin(struct qsb__sandbox *sandbox)
+{
+	if (ioctl(sandbox->calls_fd, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) != 0)
+		errno = 0;
 }
 
 void qsb__calls_serve(struct qsb__sandbox *sandbox)

@@ -208,6 +208,8 @@ static int begin_guard(struct qsb__sandbox *sandbox, struct qsb_error *err)
 {
 	int code = 0;
 
+	if (sandbox->calls_fd >= 0)
+		qsb__calls_begin(sandbox);
 	if (sandbox->guard && sandbox->calls_fd >= 0)
 		code = qsb__guard_start(sandbox->guard, sandbox->calls_fd, sandbox->proc_fd, qsb__calls_answer, sandbox,
 					err);

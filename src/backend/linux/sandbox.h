@@ -153,6 +153,7 @@ void qsb__usage_set(struct qsb__outcome *outcome, const struct rusage *usage);
 __attribute__((noreturn)) void qsb__init_main(struct qsb__sandbox *sandbox);
 
 /* calls.c: answers one waiting call; the other way round, one that the guard received. */
+void qsb__calls_begin(struct qsb__sandbox *sandbox);
 void qsb__calls_serve(struct qsb__sandbox *sandbox);
 void qsb__calls_answer(void *sandbox, const struct seccomp_notif *request);
 
