@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <netinet/tcp.h>
@@ -104,6 +105,35 @@ void qsb__connection_close_all(struct qsb__broker_run *run)
 {
 	while (run->connections)
 		qsb__connection_reset(run->connections);
+}
+
+/*
+ * The command is over, but what its processes said before their end would still go out without us: a message that was
+ * sent, a log line. What they wanted to hear, nobody hears any more.
+ */
+static bool has_to_give(struct qsb__connection *connection)
+{
+	int waiting = 0;
+
+	if (!connection->allowed || connection->failed)
+		return false;
+	if (connection->relaying)
+		qsb__relay_run(connection, QSB__RELAY_UP);
+	if (connection->closing || connection->up.shut)
+		return false;
+	return connection->up.mover.held > 0 || connection->first || connection->head_length > 0 ||
+	       (ioctl(connection->client, FIONREAD, &waiting) == 0 && waiting > 0);
+}
+
+void qsb__connection_close_done(struct qsb__broker_run *run)
+{
+	struct qsb__connection *next;
+
+	for (struct qsb__connection *connection = run->connections; connection; connection = next) {
+		next = connection->next;
+		if (!has_to_give(connection))
+			qsb__connection_reset(connection);
+	}
 }
 
 static void failed(struct qsb__connection *connection)

@@ -156,6 +156,8 @@ void qsb__connection_close(struct qsb__connection *connection);
 /* Like close, but the client sees a reset: its connection failed, it did not end. */
 void qsb__connection_reset(struct qsb__connection *connection);
 void qsb__connection_close_all(struct qsb__broker_run *run);
+/* Those that have no more of a client's bytes to give to a server. */
+void qsb__connection_close_done(struct qsb__broker_run *run);
 /* A port of a loopback, from the other side: what the policy names needs no verdict. */
 void qsb__connection_to_loopback(struct qsb__broker_run *run, enum qsb__broker_way way, unsigned port, int fd);
 /* Reads what the client sent into `head`. 1 = more came, 0 = nothing now, -1 = the client's end, -2 = an error, or no

@@ -59,15 +59,23 @@ __attribute__((noreturn)) static void leave(struct qsb__broker_run *run)
 
 static void last_words_over(uv_timer_t *timer)
 {
-	leave(timer->data);
+	struct qsb__broker_run *run = timer->data;
+
+	qsb__connection_close_all(run);
+	leave(run);
+}
+
+static void leave_when_done(struct qsb__broker_run *run)
+{
+	qsb__connection_close_done(run);
+	qsb__reporter_flush(run->reporter);
+	if (!run->connections && qsb__reporter_is_idle(run->reporter))
+		leave(run);
 }
 
 static void end_when_told(uv_check_t *check)
 {
-	struct qsb__broker_run *run = check->data;
-
-	if (qsb__reporter_is_idle(run->reporter))
-		leave(run);
+	leave_when_done(check->data);
 }
 
 void qsb__broker_run_finish(struct qsb__broker_run *run)
@@ -76,10 +84,7 @@ void qsb__broker_run_finish(struct qsb__broker_run *run)
 		return;
 	run->finishing = true;
 	qsb__entrances_poll(run, false);
-	qsb__connection_close_all(run);
-	qsb__reporter_flush(run->reporter);
-	if (qsb__reporter_is_idle(run->reporter))
-		leave(run);
+	leave_when_done(run);
 	uv_check_init(&run->loop, &run->idle);
 	run->idle.data = run->last_words.data = run;
 	uv_check_start(&run->idle, end_when_told);

@@ -204,6 +204,9 @@ static enum qsb__need look(struct qsb__connection *connection)
 	if (read < 0 && connection->head_length == 0)
 		return look_at_end(connection);
 	known = qsb__first_bytes_look(connection);
+	/* The server spoke before it was asked, and its words still wait: they are no answer, and come first. */
+	if (known > 0 && connection->down.mover.held > 0)
+		connection->answering = connection->switching = false;
 	if (known != 0)
 		return known < 0 ? QSB__NEED_END : QSB__NEED_GO_ON;
 	if (read < 0)

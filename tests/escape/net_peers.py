@@ -116,7 +116,7 @@ def half_closed(case):
     half = world.serve('203.0.113.50', 7777, half_server)
     world.name('half.example.org', '203.0.113.50')
     script = '''
-        say('client first', str(len(echoed('echo.example.org', 7777, 'a' * 300000))))
+        say('client first', str(len(echoed('echo.example.org', 7777, 'a ' * 150000))))
         with socket.create_connection(('half.example.org', 7777), PATIENCE) as made:
             say('server first', text_of(read_all(made)))
             made.sendall(b'after the end')

@@ -155,6 +155,43 @@ static void test_never_reads(struct world *world)
 	tap_ok(next_event(world, PATIENCE_MS, &event) && event.received == sent, "and is counted");
 }
 
+/* A server that speaks before it is asked, to a client that reads late and asks meanwhile: the order stays. */
+static void test_early_server(struct world *world)
+{
+	struct qsb__broker_event event;
+	static uint32_t numbers[16384];
+	static uint8_t bytes[65536];
+	char text[300], request[200];
+	int client = ask_for(world, "localhost", world->server_port), peer = answer_call(world->server, PATIENCE_MS);
+	struct pollfd ready = {.fd = peer, .events = POLLOUT};
+	uint64_t sent = 0, got = 0, wrong = 0;
+	ssize_t length;
+
+	hear(client, text, sizeof(text), "\r\n\r\n");
+	while (poll(&ready, 1, 300) == 1) {
+		for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+			numbers[i] = (uint32_t)(sent / sizeof(numbers[0]) + i);
+		/* What is left of the last number comes first. */
+		length = send(peer, (uint8_t *)numbers + sent % sizeof(numbers[0]),
+			      sizeof(numbers) - sent % sizeof(numbers[0]), MSG_NOSIGNAL | MSG_DONTWAIT);
+		sent += length > 0 ? (uint64_t)length : 0;
+	}
+	snprintf(request, sizeof(request), "GET / HTTP/1.1\r\nHost: localhost:%u\r\n\r\n", world->server_port);
+	say_text(client, request);
+	tap_ok(hear(peer, text, sizeof(text), "\r\n\r\n") > 0, "a client asks while the server's words wait");
+	close(peer);
+	while ((length = recv(client, bytes, sizeof(bytes), 0)) > 0)
+		for (ssize_t i = 0; i < length; i++, got++) {
+			const uint32_t number = (uint32_t)(got / sizeof(number));
+
+			wrong += bytes[i] != ((const uint8_t *)&number)[got % sizeof(number)];
+		}
+	tap_ok(got == sent && wrong == 0, "all of them come, in their order: %llu of %llu, %llu wrong",
+	       (unsigned long long)got, (unsigned long long)sent, (unsigned long long)wrong);
+	close(client);
+	tap_ok(next_event(world, PATIENCE_MS, &event) && event.received == sent, "and are counted");
+}
+
 /* The upload is cut off by a server that answered: its words still arrive. */
 static void test_early_answer(struct world *world)
 {
@@ -278,6 +315,7 @@ int main(void)
 	test_other_request_inside(&world);
 	test_endless_head(&world);
 	test_never_reads(&world);
+	test_early_server(&world);
 	test_early_answer(&world);
 	test_client_dies(&world);
 	test_socks(&world);

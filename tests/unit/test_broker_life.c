@@ -113,6 +113,68 @@ static void test_finish(void)
 	end(&world);
 }
 
+/* What was said before the command's end arrives, as it would without a broker. */
+static void test_last_bytes(void)
+{
+	static char bytes[65536];
+	struct qsb__broker_event event;
+	struct world world;
+	char text[300];
+	int client, peer;
+	struct pollfd room;
+	uint64_t sent = 0, got = 0;
+	ssize_t length;
+
+	if (!begin(&world, false))
+		return;
+	client = ask_for(&world, "localhost", world.server_port);
+	peer = answer_call(world.server, PATIENCE_MS);
+	hear(client, text, sizeof(text), "\r\n\r\n");
+	room = (struct pollfd){.fd = client, .events = POLLOUT};
+	while (poll(&room, 1, QUIET_MS) == 1) {
+		length = send(client, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT);
+		sent += length > 0 ? (uint64_t)length : 0;
+	}
+	close(client);
+	qsb__broker_finish(&world.broker);
+	while ((length = recv(peer, bytes, sizeof(bytes), 0)) > 0)
+		got += (uint64_t)length;
+	tap_ok(length == 0 && got == sent, "%llu of %llu bytes that the command sent before its end arrive",
+	       (unsigned long long)got, (unsigned long long)sent);
+	tap_ok(next_event(&world, PATIENCE_MS, &event) && event.sent == sent, "and are counted");
+	tap_ok(!next_event(&world, PATIENCE_MS, &event) && qsb__broker_read(&world.broker, &event) == -1,
+	       "then the broker is gone");
+	close(peer);
+	end(&world);
+}
+
+/* A server that takes nothing keeps nobody waiting for ever. */
+static void test_last_bytes_of_nobody(void)
+{
+	static char bytes[65536];
+	struct qsb__broker_event event;
+	struct world world;
+	char text[300];
+	int client, peer;
+	struct pollfd room;
+
+	if (!begin(&world, false))
+		return;
+	client = ask_for(&world, "localhost", world.server_port);
+	peer = answer_call(world.server, PATIENCE_MS);
+	hear(client, text, sizeof(text), "\r\n\r\n");
+	room = (struct pollfd){.fd = client, .events = POLLOUT};
+	while (poll(&room, 1, QUIET_MS) == 1 && send(client, bytes, sizeof(bytes), MSG_NOSIGNAL | MSG_DONTWAIT) > 0)
+		;
+	close(client);
+	qsb__broker_finish(&world.broker);
+	tap_ok(next_event(&world, PATIENCE_MS, &event) && event.sent > 0, "a server that does not read is given up");
+	tap_ok(!next_event(&world, PATIENCE_MS, &event) && qsb__broker_read(&world.broker, &event) == -1,
+	       "and the broker ends");
+	close(peer);
+	end(&world);
+}
+
 /* With few descriptors clients wait for others to end; nobody's connection breaks, and the broker rests meanwhile. */
 static void test_few_descriptors(void)
 {
@@ -231,6 +293,8 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	test_lookups();
 	test_finish();
+	test_last_bytes();
+	test_last_bytes_of_nobody();
 	test_asking();
 	test_few_descriptors();
 	qsb__broker_free(&none);
