@@ -40,9 +40,9 @@ def no_end(case):
     world.name('registry.example.com', '203.0.113.10')
     server = world.serve('203.0.113.10', 8080, drain)
     inside = world.ask(r'''
-        for name, beginning in (('empty lines', b'\r\n'), ('a method', b''), ('another method', b'FROB /'),
-                                ('a URL', b'FROB http://x/'), ('blanks', b'   '), ('letters', b'a')):
-            say(name, short(tcp('registry.example.com', 8080, beginning + b'A' * 200000)))
+        for name, beginning in (('empty lines', b'\r\n'), ('another method', b'FROB /'), ('a URL', b'FROB http://x/'),
+                                ('blanks', b'   ')):
+            say(name, short(tcp('registry.example.com', 8080, beginning + (beginning * 100000 if beginning.isspace() else b'A' * 200000))))
     ''', ALLOW_8080, patience=200)
     case.same({name for name, answer in inside.items() if answer == 'timeout'}, set(), 'who got no answer')
     case.same([note['received'] for note in server.got if note['received']], [], 'what reached the server')
