@@ -158,9 +158,12 @@ int qsb__first_bytes_look(struct qsb__connection *connection)
 
 bool qsb__first_bytes_are_a_word(const struct qsb__connection *connection)
 {
+	const char *head = (const char *)connection->head;
+
 	return connection->port != HTTP_PORT && connection->head_length > 0 &&
-	       connection->head[0] != QSB__TLS_HANDSHAKE &&
-	       !qsb__http_may_become_method((const char *)connection->head, connection->head_length);
+	       qsb__tls_is_record(connection->head, connection->head_length) == 0 &&
+	       qsb__http_is_request(head, connection->head_length) < 0 &&
+	       !qsb__http_may_become_method(head, connection->head_length);
 }
 
 static void client_spoke(struct qsb__connection *connection)

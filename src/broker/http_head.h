@@ -8,7 +8,7 @@
 
 #include "broker/parse.h"
 
-enum { QSB__HTTP_HEAD_MAX = 65536 };
+enum { QSB__HTTP_HEAD_MAX = 65536, QSB__HTTP_METHOD_MAX = 32768 /* no server takes so long a one */ };
 
 enum qsb__http_form {
 	QSB__HTTP_ORIGIN,    /* GET /path */

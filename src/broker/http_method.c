@@ -111,7 +111,7 @@ static int tell(const char *bytes, size_t length)
 		start++;
 	for (end = start; end < length && qsb__http_is_token_byte(bytes[end]);)
 		end++;
-	if (end == start && end < length)
+	if ((end == start && end < length) || end - start >= QSB__HTTP_METHOD_MAX)
 		return 0;
 	ends = ends_word((struct qsb__http_text){bytes + end, length - end});
 	if (ends != 1)

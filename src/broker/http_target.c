@@ -93,6 +93,8 @@ bool qsb__http_request_line_read(struct qsb__http_text line, struct qsb__http_he
 	method = (struct qsb__http_text){line.at, (size_t)(first - line.at)};
 	target = (struct qsb__http_text){first + 1, (size_t)(last - first) - 1};
 	version = (struct qsb__http_text){last + 1, line.size - (size_t)(last - line.at) - 1};
+	if (method.size >= QSB__HTTP_METHOD_MAX)
+		return refuse(out, 400, "a method that is too long");
 	if (!qsb__http_is_token(method))
 		return refuse(out, 400, "a method with a byte that no method has");
 	out->target_at = method.size + 1;

@@ -185,7 +185,11 @@ static void word_rested(struct qsb__connection *connection)
 /* The client ended: what it said is no request, unless a port or a hello says that it should have become one. */
 static enum qsb__need look_at_end(struct qsb__connection *connection)
 {
-	if (connection->head_length > 0 && (connection->port == 80 || connection->head[0] == QSB__TLS_HANDSHAKE)) {
+	size_t length = connection->head_length;
+
+	/* There are servers that take the end for the empty line of a head. */
+	if (length > 0 && (connection->port == 80 || qsb__tls_is_record(connection->head, length) != 0 ||
+			   qsb__http_is_request((const char *)connection->head, length) > 0)) {
 		qsb__refuse_bad(connection, 400, "the client ended before it said whom it means");
 		return QSB__NEED_END;
 	}
