@@ -6,7 +6,7 @@ import subprocess
 from harness import row
 from harness_far import banner
 from harness_sites import registry_of
-from harness_world import NO_PROXIES, PYTHON, World, filtered, needs
+from harness_world import NO_PROXIES, PYTHON, World, needs
 from net_filtered import ALLOW, check_table
 
 GOOD, BAD = 'registry.example.com', 'denied.example.net'
