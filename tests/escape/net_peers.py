@@ -215,6 +215,61 @@ def large(case):
     case.check(inside['post'].startswith('200 ') and inside['post'].endswith(str(8 << 20)), f'an upload: {inside["post"]}')
 
 
+@row('A-sys-6', 'clients that hog (idle, with half a head, half a hello, half a question) hold nobody up and take bounded memory')
+def hogs(case):
+    world = peers(case)
+    text = r'''
+        def many(count, address, data):
+            made = []
+            for _ in range(count):
+                one = socket.create_connection(address, PATIENCE)
+                try:
+                    one.sendall(data)
+                except OSError:
+                    pass
+                made.append(one)
+            return made
+        def check(label):
+            say('page ' + label, http('page.example.org'))
+            say('connect ' + label, connect_by('page.example.org:80', plain_inside('page.example.org')))
+            say('dns ' + label, dns_udp('203.0.113.53', dns_message('page.example.org')))
+        half = b'GET / HTTP/1.1\r\nHost: page.example.org\r\nX: ' + b'a' * 60000
+        hello = b'\x16\3\1\x40\0' + b'\1\0\x3f\xfc' + b'a' * 16000
+        kinds = (('idle', proxy_address(), b''), ('socks', socks_address(), b'\5'), ('heads', proxy_address(), half),
+                 ('plain heads', ('page.example.org', 80), half), ('hellos', ('page.example.org', 443), hello),
+                 ('questions', ('203.0.113.53', 53), b'\0\x40half'), ('silent', ('page.example.org', 80), b''))
+        kept = []
+        for label, address, data in kinds:
+            kept.append(many(120, address, data))
+            check(label)
+        print('up', flush=True)
+        sys.stdin.readline()
+        for one in sum(kept, []):
+            one.close()
+        say('tcp', dns_tcp('203.0.113.53', dns_message('page.example.org')))
+        check('after')
+    '''
+    argv = [PYTHON, '-B', '-c', 'from world_client import *\n' + textwrap.dedent(text)]
+    process = case.popen(case.sandboxed(argv, ALLOW), stdin=-1)
+    case.cleanups += [process.wait, process.kill]
+    lines = []
+    while not lines or lines[-1] not in (b'up\n', b''):
+        lines.append(process.stdout.readline())
+    resident = resident_kilobytes(broker_of(case, process.pid))
+    outcome = case.finish(process, b'go\n')
+    outcome.out = b''.join(lines).decode() + outcome.out
+    said = world.said(outcome)
+    check_table(case, said, [name for name in said if name.startswith(('page', 'connect'))], ())
+    case.same({said[name] for name in said if name.startswith(('dns', 'tcp'))}, {'code 0 answers 1'}, 'lookups')
+    case.same(len(said), 8 * 3 + 1, 'attempts')
+    case.check(resident < 100_000, f'the broker takes {resident} kB')
+
+
+def resident_kilobytes(pid):
+    with open(f'/proc/{pid}/status', encoding='utf-8', errors='replace') as file:
+        return next(int(line.split()[1]) for line in file if line.startswith('VmRSS:'))
+
+
 @row('A-net-9', 'a thousand connections one after another leave nothing behind in the broker')
 def in_turn(case):
     world = peers(case)

@@ -6,7 +6,7 @@ import subprocess
 from harness import row
 from harness_far import banner
 from harness_sites import registry_of
-from harness_world import NO_PROXIES, PYTHON, World, filtered, needs
+from harness_world import NO_PROXIES, PYTHON, World, needs
 from net_filtered import ALLOW, check_table
 
 GOOD, BAD = 'registry.example.com', 'denied.example.net'
@@ -308,12 +308,12 @@ def java(case):
     needs(case, 'java', 'javac', 'keytool')
     case.write('Get.java', JAVA)
     store = os.path.join(case.work, 'trust.p12')
-    for words in (['javac', '-J-XX:TieredStopAtLevel=1', '-d', '.', 'Get.java'],
-                  ['keytool', '-J-XX:TieredStopAtLevel=1', '-importcert', '-noprompt', '-alias', 'ca', '-file', case.env['TEST_CA'],
+    for words in (['javac', '-J-XX:-UsePerfData', '-d', '.', 'Get.java'],
+                  ['keytool', '-J-XX:-UsePerfData', '-importcert', '-noprompt', '-alias', 'ca', '-file', case.env['TEST_CA'],
                    '-keystore', store, '-storetype', 'PKCS12', '-storepass', 'password']):
         done = case.plain(words)
         case.control(done.code == 0, f'{words[0]} does not work outside: {done.describe()}')
-    start = ['java', '-XX:TieredStopAtLevel=1', '-Xshare:auto', '-Xmx256m', f'-Djavax.net.ssl.trustStore={store}',
+    start = ['java', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData', '-Xmx256m', f'-Djavax.net.ssl.trustStore={store}',
              '-Djavax.net.ssl.trustStorePassword=password', '-cp', '.', 'Get']
     for way, scheme in (('client', 'https'), ('connection', 'https'), ('socket', 'http')):
         program(case, world, lambda name: [*start, way, scheme, name], ways=WAYS[:1])
