@@ -92,6 +92,9 @@ static void unreachable(struct qsb__dial *dial, const char *why)
 	struct qsb__connection *connection = dial->connection;
 	bool timed_out = dial->error == ETIMEDOUT;
 
+	/* Whoever reads the log wants to know who was tried. */
+	if (dial->next > 0)
+		qsb__address_format(&dial->candidates[dial->next - 1], connection->dialled);
 	end(dial);
 	qsb__refuse_unreachable(connection, why, timed_out);
 }
