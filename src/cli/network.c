@@ -81,9 +81,12 @@ void qsb__network_warn(const struct qsb__plan *plan)
 {
 	char *const *pattern = plan->network == QSB__NETWORK_FILTERED ? plan->allowed_domains : NULL;
 
-	for (; pattern && *pattern; pattern++)
-		if (qsb__domain_is_ending(*pattern))
-			qsb__message("warning: " QSB__DOMAIN_ENDING_NOTE, *pattern);
+	for (; pattern && *pattern; pattern++) {
+		const char *caution = qsb__domain_caution(*pattern);
+
+		if (caution)
+			qsb__message("warning: %s %s", *pattern, caution);
+	}
 }
 
 void qsb__network_report(const struct qsb__result *result)

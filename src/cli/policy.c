@@ -139,12 +139,14 @@ static void print_warnings(FILE *to, const struct qsb_policy *policy)
 
 	for (size_t i = 0; i < list->count; i++) {
 		char canonical[QSB__DOMAIN_MAX], why[300], origin[128];
+		const char *caution = NULL;
 
-		if (qsb__domain_canonical(list->items[i].text, canonical, why, sizeof(why)) ||
-		    !qsb__domain_is_ending(canonical))
+		if (qsb__domain_canonical(list->items[i].text, canonical, why, sizeof(why)) == 0)
+			caution = qsb__domain_caution(canonical);
+		if (!caution)
 			continue;
 		qsb__item_origin(row, &list->items[i], origin, sizeof(origin));
-		fprintf(to, "warning: %s: " QSB__DOMAIN_ENDING_NOTE "\n", origin, canonical);
+		fprintf(to, "warning: %s: %s %s\n", origin, canonical, caution);
 	}
 }
 

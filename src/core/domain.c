@@ -294,7 +294,23 @@ size_t qsb__domain_split(const char *canonical, unsigned *port)
 	return (size_t)(colon - canonical);
 }
 
-bool qsb__domain_is_ending(const char *canonical)
+/* "localhost", "127.0.0.1:80", "[::1]:80" */
+static bool is_loopback(const char *canonical)
 {
-	return strncmp(canonical, "*.", 2) == 0 && !strchr(canonical + 2, '.');
+	unsigned port;
+	size_t length = qsb__domain_split(canonical, &port), bracket = canonical[0] == '[';
+	struct qsb__address address;
+
+	if (qsb__address_parse(canonical + bracket, length - 2 * bracket, &address))
+		return qsb__address_class(&address) == QSB__ADDRESS_LOOPBACK;
+	return length == strlen("localhost") && memcmp(canonical, "localhost", length) == 0;
+}
+
+const char *qsb__domain_caution(const char *canonical)
+{
+	if (strncmp(canonical, "*.", 2) == 0 && !strchr(canonical + 2, '.'))
+		return "means every name that ends so, whoever owns it";
+	if (is_loopback(canonical))
+		return "is the sandbox's own inside: --reach PORT leads to this machine's";
+	return NULL;
 }

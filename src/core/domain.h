@@ -18,9 +18,8 @@ enum { QSB__DOMAIN_MAX = 320 }; /* bytes of a canonical pattern, with the NUL */
  * beyond their length, IPv6 in brackets only before a port. `out` holds QSB__DOMAIN_MAX bytes. Errors as above. */
 int qsb__domain_canonical(const char *text, char *out, char *why, size_t why_size);
 
-/* "*.com", canonical: allowed, and hardly what anybody means. */
-bool qsb__domain_is_ending(const char *canonical);
-#define QSB__DOMAIN_ENDING_NOTE "%s means every name that ends so, whoever owns it"
+/* Of an allowed canonical pattern: what its author may not have thought of, to be said behind it; NULL = nothing. */
+const char *qsb__domain_caution(const char *canonical);
 
 /* The length of a canonical pattern's host, with its brackets if it has some; *port = 0: any. */
 size_t qsb__domain_split(const char *canonical, unsigned *port);

@@ -14,12 +14,14 @@ static int fault(struct qsb__build *build, const char *pointer, unsigned index, 
 	return code;
 }
 
-/* "*.com": hardly what anybody means. */
-static int note_whole_ending(struct qsb__build *build, const char *canonical)
+static int note_caution(struct qsb__build *build, const char *canonical)
 {
+	const char *caution = qsb__domain_caution(canonical);
 	char text[QSB__DOMAIN_MAX + 100];
 
-	snprintf(text, sizeof(text), QSB__DOMAIN_ENDING_NOTE, canonical);
+	if (!caution)
+		return 0;
+	snprintf(text, sizeof(text), "%s %s", canonical, caution);
 	return qsb__build_note(build, text);
 }
 
@@ -35,7 +37,7 @@ static int copy_domains(struct qsb__build *build, const struct qsb__list *list, 
 			return fault(build, pointer, list->items[i].index,
 				     qsb__fail(build->err, QSB_E_INVALID, "", "%s", why));
 		(*out)[i] = qsb__arena_text(build->arena, canonical);
-		if (qsb__domain_is_ending(canonical) && note_whole_ending(build, canonical))
+		if (list == &build->policy->network.allowed_domains && note_caution(build, canonical))
 			return QSB_E_MEMORY;
 	}
 	return 0;

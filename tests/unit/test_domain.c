@@ -174,9 +174,27 @@ static void test_punycode(void)
 	tap_ok(!qsb__punycode_name("b\xC3\xBC", 3, out, 6), "too little room is told");
 }
 
+static void test_cautions(void)
+{
+	static const struct {
+		const char *pattern;
+		bool has_one;
+	} rows[] = {
+		{"*.com", true},        {"localhost", true},   {"localhost:80", true},      {"127.0.0.1", true},
+		{"127.8.9.1:80", true}, {"::1", true},         {"[::1]:80", true},          {"*.example.com", false},
+		{"example.com", false}, {"10.0.0.1", false},   {"[2001:db8::1]:80", false}, {"*", false},
+		{"0.0.0.0/0", false},   {"localhosts", false},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		tap_ok((qsb__domain_caution(rows[i].pattern) != NULL) == rows[i].has_one, "%s is%s cautioned about",
+		       rows[i].pattern, rows[i].has_one ? "" : " not");
+}
+
 int main(void)
 {
 	test_tables();
+	test_cautions();
 	test_lengths();
 	test_punycode();
 	return tap_done();
