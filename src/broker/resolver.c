@@ -42,6 +42,7 @@ struct qsb__resolver {
 	uv_timer_t timer;
 	struct watched *watched[SOCKETS_MAX];
 	struct cached *cache[CACHE_SLOTS];
+	struct qsb__lookup *asked; /* a list */
 };
 
 struct qsb__lookup {
@@ -49,6 +50,8 @@ struct qsb__lookup {
 	qsb__found_fn found; /* NULL = nobody waits any more */
 	void *data;
 	struct qsb__lookup **owner;
+	struct qsb__lookup *next;   /* that is on its way */
+	struct qsb__lookup *joined; /* those that ask for the same name: no server is asked for them */
 	char name[QSB__HOST_MAX];
 };
 
@@ -173,13 +176,26 @@ static void add(struct qsb__found *found, const struct sockaddr *name)
 		found->count++;
 }
 
+/* `found` = NULL: nobody is told. */
 static void finish(struct qsb__lookup *lookup, const struct qsb__found *found)
 {
-	if (lookup->found) {
-		*lookup->owner = NULL;
-		lookup->found(lookup->data, found);
+	struct qsb__lookup **at = &lookup->resolver->asked;
+
+	/* Whoever asks from here on asks anew. */
+	while (*at && *at != lookup)
+		at = &(*at)->next;
+	if (*at)
+		*at = lookup->next;
+	while (lookup) {
+		struct qsb__lookup *joined = lookup->joined;
+
+		if (found && lookup->found) {
+			*lookup->owner = NULL;
+			lookup->found(lookup->data, found);
+		}
+		free(lookup);
+		lookup = joined;
 	}
-	free(lookup);
 }
 
 static void looked_up(void *data, int status, int timeouts, struct ares_addrinfo *result)
@@ -191,7 +207,7 @@ static void looked_up(void *data, int status, int timeouts, struct ares_addrinfo
 	if (status == ARES_EDESTRUCTION) {
 		if (result)
 			ares_freeaddrinfo(result);
-		free(lookup);
+		finish(lookup, NULL);
 		return;
 	}
 	for (struct ares_addrinfo_node *node = result ? result->nodes : NULL; node; node = node->ai_next) {
@@ -208,6 +224,20 @@ static void looked_up(void *data, int status, int timeouts, struct ares_addrinfo
 	if (found.code == 0)
 		keep(lookup->resolver, lookup->name, &found, ttl);
 	finish(lookup, &found);
+}
+
+/* A client asks for its addresses of both kinds at once, and programs ask together. */
+static bool join(struct qsb__resolver *resolver, struct qsb__lookup *lookup)
+{
+	struct qsb__lookup *other = resolver->asked;
+
+	while (other && strcmp(other->name, lookup->name) != 0)
+		other = other->next;
+	if (!other)
+		return false;
+	lookup->joined = other->joined;
+	other->joined = lookup;
+	return true;
 }
 
 /* What no server is asked for: the host's own table, and the loopback's name, which it may lack (RFC 6761). */
@@ -251,6 +281,10 @@ void qsb__resolver_ask(struct qsb__resolver *resolver, const char *name, qsb__fo
 	made->owner = lookup;
 	memcpy(made->name, name, strlen(name) + 1);
 	*lookup = made;
+	if (join(resolver, made))
+		return;
+	made->next = resolver->asked;
+	resolver->asked = made;
 	ares_getaddrinfo(resolver->channel, made->name, NULL, &hints, looked_up, made);
 	rearm(resolver);
 }
