@@ -23,15 +23,14 @@ static void end(struct qsb__connection *connection)
 static bool say_that_it_closes(struct qsb__connection *connection)
 {
 	const size_t more = sizeof(closes) - 1;
-	uint8_t *early = realloc(connection->early, connection->early_length + more), *line;
+	size_t length = connection->early_length;
+	uint8_t *line;
 
-	if (!early)
+	if (!qsb__connection_keep_early(connection, closes, more))
 		return false;
-	connection->early = early;
-	line = (uint8_t *)memchr(early, '\n', connection->early_length) + 1;
-	memmove(line + more, line, connection->early_length - (size_t)(line - early));
+	line = (uint8_t *)memchr(connection->early, '\n', length) + 1;
+	memmove(line + more, line, length - (size_t)(line - connection->early));
 	memcpy(line, closes, more);
-	connection->early_length += more;
 	return true;
 }
 

@@ -80,8 +80,8 @@ void qsb__connection_close(struct qsb__connection *connection)
 	qsb__relay_clear(connection);
 	qsb__connection_free_head(connection);
 	free(QSB_TAKE(connection->verdict));
-	free(QSB_TAKE(connection->first));
-	free(QSB_TAKE(connection->early));
+	qsb__connection_free_first(connection);
+	qsb__connection_drop_early(connection, connection->early_length);
 	*connection->at = connection->next;
 	if (connection->next)
 		connection->next->at = connection->at;
@@ -233,11 +233,23 @@ void qsb__connection_expect(struct qsb__connection *connection, qsb__step step, 
 	qsb__connection_poll(connection, step ? UV_READABLE : 0, 0);
 }
 
-/* ---- the client's first bytes ---- */
+/* ---- the first bytes of both sides ---- */
+
+/* They may wait for long, and for many connections at once: what they take in all has a limit. */
+static void *make_room(struct qsb__connection *connection, void *block, size_t has, size_t wanted)
+{
+	struct qsb__broker_run *run = connection->run;
+	void *grown = NULL;
+
+	if (run->heads_bytes + wanted - has <= QSB__HEADS_BYTES_MAX)
+		grown = realloc(block, wanted);
+	if (grown)
+		run->heads_bytes += wanted - has;
+	return grown;
+}
 
 int qsb__connection_read_head(struct qsb__connection *connection, size_t most)
 {
-	struct qsb__broker_run *run = connection->run;
 	ssize_t length;
 
 	if (connection->head_length >= most)
@@ -248,12 +260,9 @@ int qsb__connection_read_head(struct qsb__connection *connection, size_t most)
 
 		if (room > most)
 			room = most;
-		if (run->heads_bytes + room - connection->head_room > QSB__HEADS_BYTES_MAX)
-			return -2;
-		head = realloc(connection->head, room);
+		head = make_room(connection, connection->head, connection->head_room, room);
 		if (!head)
 			return -2;
-		run->heads_bytes += room - connection->head_room;
 		connection->head = head;
 		connection->head_room = room;
 	}
@@ -283,7 +292,8 @@ void qsb__connection_free_head(struct qsb__connection *connection)
 
 bool qsb__connection_keep_early(struct qsb__connection *connection, const void *bytes, size_t length)
 {
-	uint8_t *early = realloc(connection->early, connection->early_length + length);
+	uint8_t *early =
+		make_room(connection, connection->early, connection->early_length, connection->early_length + length);
 
 	if (!early)
 		return false;
@@ -291,6 +301,33 @@ bool qsb__connection_keep_early(struct qsb__connection *connection, const void *
 	connection->early = early;
 	connection->early_length += length;
 	return true;
+}
+
+void qsb__connection_drop_early(struct qsb__connection *connection, size_t bytes)
+{
+	connection->run->heads_bytes -= bytes;
+	connection->early_length -= bytes;
+	if (connection->early_length == 0)
+		free(QSB_TAKE(connection->early));
+	else
+		memmove(connection->early, connection->early + bytes, connection->early_length);
+}
+
+bool qsb__connection_new_first(struct qsb__connection *connection, size_t length)
+{
+	connection->first = make_room(connection, NULL, 0, length);
+	if (!connection->first)
+		return false;
+	connection->first_length = connection->first_room = length;
+	connection->first_sent = 0;
+	return true;
+}
+
+void qsb__connection_free_first(struct qsb__connection *connection)
+{
+	connection->run->heads_bytes -= connection->first_room;
+	free(QSB_TAKE(connection->first));
+	connection->first_length = connection->first_room = connection->first_sent = 0;
 }
 
 /* ---- where it begins ---- */

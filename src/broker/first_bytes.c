@@ -83,12 +83,10 @@ static bool rewrite(struct qsb__connection *connection, const struct qsb__http_h
 		.authorization = upstream->authorization[0] ? upstream->authorization : NULL,
 	};
 
-	connection->first = malloc(room);
-	if (!connection->first)
+	if (!qsb__connection_new_first(connection, room))
 		return false;
 	connection->first_length = qsb__http_head_write(
 		(char *)connection->head, head, connection->absolute ? &onward : NULL, (char *)connection->first, room);
-	connection->first_sent = 0;
 	qsb__connection_drop_head(connection, head->size);
 	return connection->first_length > 0;
 }

@@ -19,7 +19,7 @@
 enum {
 	QSB__CONNECTIONS_MAX = 4096,     /* and fewer where descriptors are few */
 	QSB__ACCEPTED_AT_ONCE = 64,      /* of one listener, before others have their turn */
-	QSB__HEADS_BYTES_MAX = 32 << 20, /* of clients' first bytes, all connections together */
+	QSB__HEADS_BYTES_MAX = 32 << 20, /* of both sides' first bytes, all connections together */
 	QSB__ADDRESSES_MAX = 16,         /* of one name that are looked at */
 	QSB__STAND_IN_TTL = 60,          /* seconds */
 	QSB__SILENCE_MS = 300            /* a side that said nothing for so long waits for the other */
@@ -141,7 +141,7 @@ struct qsb__connection {
 
 	enum qsb__gate gate;
 	uint8_t *first; /* what goes to the server before anything else: a rewritten head */
-	size_t first_length, first_sent;
+	size_t first_length, first_room, first_sent;
 	uint8_t *early;                               /* what the server said before the relay took over */
 	size_t early_length, early_sent, early_ready; /* early_ready: while `answering`, what of it may go on */
 	struct qsb__flow up, down;
@@ -205,6 +205,11 @@ void qsb__dial_cancel(struct qsb__connection *connection);
 void qsb__upstream_begin(struct qsb__connection *connection, const char *target);
 /* The server side is ready for the client's bytes. */
 void qsb__dial_done(struct qsb__connection *connection);
+/* Room for `length` bytes of `first`. false = none is left. */
+bool qsb__connection_new_first(struct qsb__connection *connection, size_t length);
+void qsb__connection_free_first(struct qsb__connection *connection);
+/* What the server says: kept behind what is, and dropped from its beginning. */
+void qsb__connection_drop_early(struct qsb__connection *connection, size_t bytes);
 bool qsb__connection_keep_early(struct qsb__connection *connection, const void *bytes, size_t length);
 /* relay.c: both sides are there. */
 void qsb__relay_begin(struct qsb__connection *connection);

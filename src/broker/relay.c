@@ -80,21 +80,19 @@ static enum qsb__need send_first(struct qsb__connection *connection)
 		return QSB__NEED_GO_ON;
 	need = send_bytes(&connection->up, connection->server, connection->first, connection->first_length,
 			  &connection->first_sent);
-	if (need != QSB__NEED_GO_ON)
-		return need;
-	free(QSB_TAKE(connection->first));
-	connection->first_length = connection->first_sent = 0;
-	return QSB__NEED_GO_ON;
+	if (need == QSB__NEED_GO_ON)
+		qsb__connection_free_first(connection);
+	/* What waits for long takes room once. */
+	else if (connection->head_length == 0)
+		qsb__connection_free_head(connection);
+	return need;
 }
 
 static bool copy_to_first(struct qsb__connection *connection, size_t length)
 {
-	connection->first = malloc(length);
-	if (!connection->first)
+	if (!qsb__connection_new_first(connection, length))
 		return false;
 	memcpy(connection->first, connection->head, length);
-	connection->first_length = length;
-	connection->first_sent = 0;
 	qsb__connection_drop_head(connection, length);
 	return true;
 }
@@ -142,12 +140,10 @@ static enum qsb__need after_request(struct qsb__connection *connection)
 
 static bool copy_from_head(struct qsb__connection *connection, size_t from)
 {
-	connection->first_length = connection->head_length - from;
-	connection->first_sent = 0;
-	connection->first = malloc(connection->first_length);
-	if (connection->first)
-		memcpy(connection->first, connection->head + from, connection->first_length);
-	return connection->first != NULL;
+	if (!qsb__connection_new_first(connection, connection->head_length - from))
+		return false;
+	memcpy(connection->first, connection->head + from, connection->first_length);
+	return true;
 }
 
 /*
@@ -261,11 +257,8 @@ static enum qsb__need send_early(struct qsb__connection *connection)
 	need = send_bytes(&connection->down, connection->client, connection->early, ready, &connection->early_sent);
 	if (need != QSB__NEED_GO_ON)
 		return need;
-	connection->early_length -= ready;
-	memmove(connection->early, connection->early + ready, connection->early_length);
+	qsb__connection_drop_early(connection, ready);
 	connection->early_ready = connection->early_sent = 0;
-	if (connection->early_length == 0)
-		free(QSB_TAKE(connection->early));
 	return QSB__NEED_GO_ON;
 }
 

@@ -12,7 +12,7 @@ enum { ANSWER_MS = 60000, ANSWER_MAX = 65536 };
 
 static void refuse(struct qsb__connection *connection, const char *why)
 {
-	connection->early_length = 0;
+	qsb__connection_drop_early(connection, connection->early_length);
 	qsb__refuse_unreachable(connection, why, false);
 }
 
@@ -34,14 +34,6 @@ static bool read_answer(struct qsb__connection *connection)
 		return true;
 	refuse(connection, "the upstream proxy ended the connection");
 	return false;
-}
-
-static void drop_answer(struct qsb__connection *connection, size_t size)
-{
-	connection->early_length -= size;
-	memmove(connection->early, connection->early + size, connection->early_length);
-	if (connection->early_length == 0)
-		free(QSB_TAKE(connection->early));
 }
 
 static bool say(struct qsb__connection *connection, const void *bytes, size_t length)
@@ -77,7 +69,7 @@ static void read_http(struct qsb__connection *connection)
 		refuse(connection,
 		       status == 403 ? "the upstream proxy does not allow it" : "the upstream proxy could not connect");
 	} else {
-		drop_answer(connection, size);
+		qsb__connection_drop_early(connection, size);
 		qsb__dial_done(connection);
 	}
 }
@@ -105,7 +97,7 @@ static void read_socks(struct qsb__connection *connection)
 		refuse(connection, answer.why);
 	if (parsed != QSB__PARSE_DONE)
 		return;
-	drop_answer(connection, answer.size);
+	qsb__connection_drop_early(connection, answer.size);
 	connection->upstream_step = answer.next;
 	if (answer.next == QSB__UPSTREAM_CONNECTED)
 		qsb__dial_done(connection);

@@ -152,3 +152,55 @@ def full(case):
     spent = ticks(broker) - before
     case.check(spent < os.sysconf('SC_CLK_TCK') / 2, f'the broker worked for {spent} of {2 * os.sysconf("SC_CLK_TCK")} ticks')
     case.same(case.finish(process, b'').code, 0, 'the exit code')
+
+
+def resident(pid):
+    """Megabytes."""
+    with open(f'/proc/{pid}/status', encoding='utf-8', errors='replace') as file:
+        return next(int(line.split()[1]) for line in file if line.startswith('VmRSS:')) >> 10
+
+
+MANY_HEADS = r'''
+import os, socket, sys
+head = b'GET / HTTP/1.1\r\nHost: ' + sys.argv[1].encode() + b'\r\nX: ' + b'a' * 60000 + b'\r\n\r\n'
+made = []
+for part in range(4):
+    read, write = os.pipe()
+    if os.fork() == 0:
+        for _ in range(600):
+            made.append(socket.create_connection((sys.argv[1], 80), 20))
+            made[-1].sendall(head)
+        os.write(write, b'.')
+        sys.stdin.read()
+        os._exit(0)
+    os.close(write)
+    os.read(read, 1)
+print('up', flush=True)
+sys.stdin.read()
+'''
+
+
+def endless_head(connection, note):
+    connection.recv(65536)
+    connection.sendall(b'HTTP/1.1 200 OK\r\nX: ' + b'a' * 60000)
+    drain(connection, note)
+
+
+@row('A-net-10', 'heads without number, of requests that wait and of answers without end, take no more than 64 MB')
+def heads(case):
+    for talk in (None, endless_head):
+        world = World(case)
+        # Without a server the connections wait: nobody takes them there.
+        world.name('registry.example.com', '203.0.113.10')
+        if talk:
+            world.serve('203.0.113.10', 80, talk)
+        else:
+            silent = world.socket('far', address='203.0.113.10', port=80)
+            case.cleanups.append(silent.close)
+        process = serving(case, [PYTHON, '-c', MANY_HEADS, 'registry.example.com'], filtered('registry.example.com'))
+        broker = broker_of(case, process.pid)
+        time.sleep(1)
+        size = resident(broker)
+        case.check(size < 64, f'the broker holds {size} MB, {talk}')
+        case.finish(process, b'')
+        world.close()

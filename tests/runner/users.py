@@ -43,8 +43,10 @@ class User:
         for path in sorted(glob.glob(os.path.join(build, '*', 'reports', 'report.*'))):
             with open(path, encoding='utf-8', errors='replace') as file:
                 text = file.read()
-            os.unlink(path)
-            yield text
+            # An empty one is still open, in a process that cannot open another.
+            if text:
+                os.unlink(path)
+                yield text
 
 
 def prepare_reports(build, folders):
