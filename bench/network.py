@@ -116,6 +116,7 @@ class Network:
     def __init__(self, place, tools, reached):
         self.place, self.tools, self.reached = place, tools, reached
         self.absent = []  # rows of what cannot be measured, and why
+        self.lost = {}  # a peer: how many of its runs ended too early
 
     def all(self):
         return {'network-data': self.data, 'network-connect': self.connect, 'network-start': self.start,
@@ -148,11 +149,14 @@ class Network:
         try:
             return world.ask(argv)
         except Broken as reason:
-            del found[name]
-            # What the peers cannot do is no fault of ours.
-            self.absent.append({'name': name, 'note': f'{reason}: failed' if name.startswith(OURS) else
-                                f'not measured: {reason}'})
+            self.drop(found, name, reason)
             return None
+
+    def drop(self, found, name, reason):
+        del found[name]
+        # What the peers cannot do is no fault of ours.
+        self.absent.append({'name': name, 'note': f'{reason}: failed' if name.startswith(OURS) else
+                            f'not measured: {reason}'})
 
     def socat(self, world):
         """socat bridge"""
@@ -195,16 +199,34 @@ class Network:
     # -- how much, how soon -----------------------------------------------------------------------------------------
 
     def rounds(self, world, runs, client, title):
-        """{name: [answers]}: one run of each in turn, the order turned each round."""
+        """{name: [answers]}: one run of each in turn, the order turned each round. A peer that loses a connection now
+        and then stays as long as most of its runs work; ours may lose none."""
         ways = self.ways(world)
-        names, answers = list(ways), {name: [] for name in ways}
+        names, answers, self.lost = list(ways), {name: [] for name in ways}, dict.fromkeys(ways, 0)
         for number in range(runs):
             progress(f'{title}, round {number + 1} of {runs}')
             for index in range(len(names)):
                 name = names[(index + number) % len(names)]
                 if name in ways:
-                    answers[name].append(self.try_one(world, ways, name, ways[name](client)))
+                    self.one_round(world, ways, name, client, answers[name])
+        for name in [name for name in ways if self.lost[name] * 2 > runs]:
+            self.drop(ways, name, f'{self.lost[name]} of {runs} runs ended too early')
         return {name: answers[name] for name in names if name in ways}
+
+    def one_round(self, world, ways, name, client, answers):
+        try:
+            answers.append(world.ask(ways[name](client)))
+        except Broken as reason:
+            if name.startswith(OURS) or name == DIRECT:
+                self.drop(ways, name, reason)
+            else:
+                self.lost[name] += 1
+
+    def with_losses(self, rows):
+        for row in rows:
+            if self.lost.get(row['name']):
+                row.setdefault('note', f'{self.lost[row["name"]]} more runs ended too early')
+        return rows + self.absent
 
     def data(self):
         """500 MB from a loopback server, in MB/s"""
@@ -226,7 +248,7 @@ class Network:
                       if other in rates and other != name]
             rows.append({'name': name, 'value': rate, 'unit': 'MB/s',
                          'ratios': {other: rate / rates[other] for other in others}})
-        return rows + self.absent
+        return self.with_losses(rows)
 
     def connect(self):
         """Connect and first byte of the answer"""
@@ -245,7 +267,7 @@ class Network:
         ours = [times[name].median for name in BY_NAME if name in times]
         if ours and DIRECT in times:
             self.reached['network connect'] = max(ours) / times[DIRECT].median
-        return rows + self.absent
+        return self.with_losses(rows)
 
     def start(self):
         """Cold start of `true` with a filtered network"""
