@@ -417,11 +417,11 @@ def hostile_messages(case):
                 made.send(message)
         for message in odd[:40]:
             with socket.create_connection(('203.0.113.53', 53), PATIENCE) as made:
-                made.sendall(struct.pack('!H', len(message)) + message)
-                made.shutdown(socket.SHUT_WR)
                 try:
+                    made.sendall(struct.pack('!H', len(message)) + message)
+                    made.shutdown(socket.SHUT_WR)
                     read_all(made)
-                except OSError:
+                except OSError:  # it may be gone before the end
                     pass
         say('udp', dns_udp('203.0.113.53', good))
         say('tcp', dns_tcp('203.0.113.53', good))

@@ -270,7 +270,8 @@ def hogs(case):
     check_table(case, said, [name for name in said if name.startswith(('page', 'connect'))], ())
     case.same({said[name] for name in said if name.startswith(('dns', 'tcp'))}, {'code 0 answers 1'}, 'lookups')
     case.same(len(said), 8 * 3 + 1, 'attempts')
-    case.check(resident < 100_000, f'the broker takes {resident} kB')
+    if 'QSB_SANITIZED' not in os.environ:  # whose runtime has memory of its own
+        case.check(resident < 100_000, f'the broker takes {resident} kB')
 
 
 def resident_kilobytes(pid):
