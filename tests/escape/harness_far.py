@@ -6,7 +6,7 @@ import threading
 
 
 class Far:
-    """A TCP server on a socket that listens. `got` has a dict for each connection: peer, and what `talk` notes in it."""
+    """A TCP server on a socket that listens. `got` has a dict for each connection: what `talk` notes."""
 
     def __init__(self, listener, talk, context=None, got=None):
         self.listener, self.talk, self.context = listener, talk, context
@@ -63,7 +63,7 @@ class Far:
                     pass
 
 
-# -- what a server may do with a connection: functions of (connection, note) --------------------------------------------
+# -- what a server may do with a connection: functions of (connection, note) -----------------------------------------
 
 def drain(connection, note, keep=65536):
     """Reads to the end. note['received'] has the beginning, note['bytes'] how many they were."""
@@ -123,7 +123,7 @@ def flood(size):
     return talk
 
 
-# -- HTTP ---------------------------------------------------------------------------------------------------------------
+# -- HTTP ------------------------------------------------------------------------------------------------------------
 
 class Handler(http.server.BaseHTTPRequestHandler):
     """Says who it is: the server's address, the method, the Host header and the path; and how many bytes came."""

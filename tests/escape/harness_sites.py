@@ -70,7 +70,8 @@ class Registry(Handler):
         scheme = 'https' if hasattr(self.connection, 'cipher') else 'http'
         one = {'name': 'left', 'version': '1.2.3', 'main': 'index.js', 'dist': {
             'tarball': f'{scheme}://{host}/npm/left/-/left-1.2.3.tgz', 'integrity': 'sha512-' + digest}}
-        self.answer(200, json.dumps({'name': 'left', 'dist-tags': {'latest': '1.2.3'}, 'versions': {'1.2.3': one}}), JSON)
+        self.answer(200, json.dumps({'name': 'left', 'dist-tags': {'latest': '1.2.3'}, 'versions': {'1.2.3': one}}),
+                    JSON)
 
     def index(self):
         digest = hashlib.sha256(WHEEL).hexdigest()

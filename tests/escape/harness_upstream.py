@@ -1,4 +1,4 @@
-"""Proxies between a host and the rest of the internet, as companies have them: HTTP with Basic, SOCKS 5 with a password."""
+"""Proxies between a host and the rest of the internet, as companies have them: HTTP and SOCKS 5, with passwords."""
 import base64
 import re
 import socket

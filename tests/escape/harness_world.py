@@ -49,7 +49,8 @@ class World:
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self.holder = subprocess.Popen(
-                [PYTHON, os.path.join(FOLDER, 'world_namespaces.py'), str(theirs.fileno()), self.resolv_conf, self.hosts],
+                [PYTHON, os.path.join(FOLDER, 'world_namespaces.py'), str(theirs.fileno()), self.resolv_conf,
+                 self.hosts],
                 pass_fds=[theirs.fileno()], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, env=case.env)
         case.cleanups.append(self.close)
         self.namespaces = self.first_message()
@@ -135,7 +136,8 @@ class World:
     def sites(self):
         """The usual ones: an allowed name, a family of allowed ones, and one under no rule; each on both IPs."""
         sites = {}
-        for number, names in ((10, ['registry.example.com']), (20, ['www.example.org', 'a.b.example.org', 'example.org']),
+        for number, names in ((10, ['registry.example.com']),
+                              (20, ['www.example.org', 'a.b.example.org', 'example.org']),
                               (30, ['denied.example.net', 'evil.example.com', 'registry.example.com.evil.test'])):
             sites[number] = self.web(f'203.0.113.{number}')
             six = self.web(f'2001:db8::{number}')

@@ -96,11 +96,13 @@ def answers(case):
     case.same(asked.hosts(), [host] * 6, 'questions when each is refused')
     turns = iter(['deny', 'allow-once', 'deny', 'allow-run'])
     said, asked = ask(case, world, THREE, lambda request: next(turns))
-    case.same([said[name].startswith('200 ') for name in ('http 0', 'connect 0', 'http 1', 'connect 1', 'http 2', 'connect 2')],
+    case.same([said[name].startswith('200 ')
+               for name in ('http 0', 'connect 0', 'http 1', 'connect 1', 'http 2', 'connect 2')],
               [False, True, False, True, True, True], 'answers in turn')
 
 
-@row('W-net-1', 'no answer is a refusal when its time is over, and so is a word that is none, an unknown number, a late answer')
+@row('W-net-1',
+     'no answer is a refusal when its time is over, and so is a word that is none, an unknown number, a late answer')
 def silence(case):
     world = World(case)
     _, _, other = world.sites()
@@ -114,7 +116,8 @@ def silence(case):
         case.same(len(asked.requests), 1, 'questions')
     asked = Asked(case, script, lambda request: asked.approve(request['id'] + 1, 'allow-run'), timeout='0.5')
     for order in ({'approve': {'id': 0, 'answer': 'allow-run'}}, {'approve': {'id': 7777, 'answer': 'allow-run'}},
-                  {'approve': {'id': -1, 'answer': 'allow-run'}}, {'approve': {'id': 'x'}}, {'approve': []}, {'approve': {'answer': 'deny'}}):
+                  {'approve': {'id': -1, 'answer': 'allow-run'}}, {'approve': {'id': 'x'}}, {'approve': []},
+                  {'approve': {'answer': 'deny'}}):
         asked.say(order)
     said = world.said(asked.finish())
     check_table(case, said, ['allowed'], ['first'], [other])
@@ -149,11 +152,13 @@ def joined(case):
     asked = Asked(case, script, later)
     said = world.said(asked.finish())
     check_table(case, said, [str(number) for number in range(30)], ())
-    case.check({port for _, port in asked.hosts()} == {80, 7777} and len(asked.requests) <= 10, f'questions: {asked.hosts()}')
+    case.check({port for _, port in asked.hosts()} == {80, 7777} and len(asked.requests) <= 10,
+               f'questions: {asked.hosts()}')
     case.check(len(other.got) == 20, f'requests that came: {len(other.got)}')
 
 
-@row('W-net-1', 'a rule stands above an answer: denied names, loopback and what a name leads to are not asked for or not given')
+@row('W-net-1',
+     'a rule stands above an answer: denied names, loopback and what a name leads to are not asked for or not given')
 def above(case):
     world = World(case)
     world.sites()
@@ -203,7 +208,8 @@ def channels(case):
     world.sites()
     inside = case.inside(['true'], [*filtered(GOOD), '--ask-network'])
     case.check(inside.code == 125 and '--events-fd' in inside.err, 'asking without channels', inside)
-    asked = Asked(case, '', lambda request: os.kill(asked.process.pid, 15), argv=['curl', '-s', 'http://denied.example.net/'])
+    asked = Asked(case, '', lambda request: os.kill(asked.process.pid, 15),
+                  argv=['curl', '-s', 'http://denied.example.net/'])
     outcome = asked.finish()
     case.check(not outcome.hung and outcome.code != 0, 'a run that is ended while it waits', outcome)
     case.check(len(asked.requests) == 1, f'questions: {asked.requests}')

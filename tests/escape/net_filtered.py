@@ -12,7 +12,8 @@ OTHERS = ('denied.example.net', 'evil.example.com', 'registry.example.com.evil.t
 
 def reached(answer):
     """Did a server of the world answer? An error of HTTP and an alert of TLS are the broker's."""
-    return answer.startswith('200 ') or (answer.startswith('ok') and not re.match('ok (HTTP/1.[01] [45]|\x15\x03)', answer))
+    return answer.startswith('200 ') or (answer.startswith('ok')
+                                         and not re.match('ok (HTTP/1.[01] [45]|\x15\x03)', answer))
 
 
 def check_table(case, answers, good, bad, servers=()):
@@ -89,7 +90,8 @@ def plain_address(case):
     named = {name for name in inside if name.startswith('allowed')}
     check_table(case, inside, (), set(outside) - named, [other, *echo[30]])
     for name in named:
-        case.check(not reached(inside[name]) or '200 203.0.113.10 ' in inside[name] or '200 2001:db8::10 ' in inside[name],
+        case.check(not reached(inside[name]) or '200 203.0.113.10 ' in inside[name]
+                   or '200 2001:db8::10 ' in inside[name],
                    f'{name} led to {inside[name]}')
     case.same(other.connections, [], 'connections that the server got')
 
@@ -150,7 +152,8 @@ def denied_wins(case):
     '''
     outside = world.ask(script)
     case.control(all(map(reached, outside.values())), f'outside: {outside}')
-    for allow, deny, good in ((['*'], ['*.b.example.org', 'denied.example.net'], ['registry.example.com', 'www.example.org']),
+    for allow, deny, good in ((['*'], ['*.b.example.org', 'denied.example.net'],
+                               ['registry.example.com', 'www.example.org']),
                               (['*'], ['203.0.113.0/25', '2001:db8::/64'], []),
                               (['*.example.org', 'registry.example.com'], ['*.example.org'], ['registry.example.com']),
                               (['*'], ['203.0.113.30', '2001:db8::30'],
@@ -161,9 +164,11 @@ def denied_wins(case):
         check_table(case, inside, good, set(outside) - set(good), [other])
 
 
-@row('A-net-9', 'a name of the host\'s hosts file is reached as the host does, and one of the sandbox\'s own is no way around')
+@row('A-net-9',
+     'a name of the host\'s hosts file is reached as the host does, and one of the sandbox\'s own is no way around')
 def hosts_file(case):
-    world = World(case, '127.0.0.1 localhost\n::1 localhost\n203.0.113.10 build.internal\n203.0.113.30 other.internal\n')
+    world = World(case,
+                  '127.0.0.1 localhost\n::1 localhost\n203.0.113.10 build.internal\n203.0.113.30 other.internal\n')
     first, _, other = world.sites()
     script = '''
         for name in ('build.internal', 'other.internal'):
@@ -177,14 +182,16 @@ def hosts_file(case):
         site.forget()
     inside = world.ask(script, filtered('build.internal'))
     # The file is in the sandbox too: the plain connect goes to an address, which is taken for the name that has it.
-    check_table(case, inside, ['build.internal', 'proxy build.internal'], ['other.internal', 'proxy other.internal'], [other])
+    check_table(case, inside, ['build.internal', 'proxy build.internal'], ['other.internal', 'proxy other.internal'],
+                [other])
     for site in (first, other):
         site.forget()
     inside = world.ask(script, filtered('*.example.org'))
     check_table(case, inside, (), inside, [first, other])
 
 
-@row('A-net-9', 'no interface but loopback, no process of ours, no listener on the host and no privilege comes with the filter')
+@row('A-net-9',
+     'no interface but loopback, no process of ours, no listener on the host and no privilege comes with the filter')
 def nothing_inside(case):
     world = World(case)
     world.sites()
@@ -197,7 +204,8 @@ def nothing_inside(case):
     during = case.plain(['sh', '-c', look])
     case.same(during.out, before.out, 'sockets of the host while a sandbox runs')
     case.worked(case.finish(process, b'\n'), 'the run')
-    inside = case.inside(['sh', '-c', 'tail -n +3 /proc/net/dev | cut -d: -f1; ls /proc | grep -c "^[0-9]"; ls /proc/self/fd;'
+    inside = case.inside(['sh', '-c',
+                          'tail -n +3 /proc/net/dev | cut -d: -f1; ls /proc | grep -c "^[0-9]"; ls /proc/self/fd;'
                           'grep -E "CapEff|NoNewPrivs" /proc/self/status'], ALLOW)
     words = inside.out.split()
     case.same(words[0], 'lo', 'the only interface', inside)
@@ -235,10 +243,12 @@ def settings(case):
     case.control(outside.code == 0, f'an interface cannot be made outside: {outside.err}')
 
 
-@row('A-net-10', 'services on the host\'s loopback and at its own addresses are out of reach, whatever is allowed by name')
+@row('A-net-10',
+     'services on the host\'s loopback and at its own addresses are out of reach, whatever is allowed by name')
 def loopback_services(case):
     world = World(case, '127.0.0.1 localhost\n::1 localhost\n192.0.2.1 thishost\n127.0.0.9 ninth\n')
-    servers = [world.serve(address, 8111, echo_once, where='host') for address in ('127.0.0.1', '::1', '127.0.0.9', HOST, HOST6)]
+    servers = [world.serve(address, 8111, echo_once, where='host')
+               for address in ('127.0.0.1', '::1', '127.0.0.9', HOST, HOST6)]
     servers += [world.serve('127.0.0.1', port, echo_once, where='host') for port in (80, 443)]
     script = '''
         proxies = 'http_proxy' in os.environ

@@ -1,4 +1,4 @@
-"""The host's network, shared: what is not the internet stays closed. And `explain host`, which says what the broker does."""
+"""The host's network, shared: what is not the internet stays closed. And `explain host`, beside the broker."""
 import json
 import textwrap
 
@@ -85,17 +85,27 @@ def shared(case):
 
 VERDICTS = (  # the rules, what is asked for, is it reached
     (['registry.example.com'], 'registry.example.com', True), (['registry.example.com'], 'REGISTRY.example.com.', True),
-    (['registry.example.com'], 'denied.example.net', False), (['registry.example.com'], 'x.registry.example.com', False),
-    (['*.example.org'], 'a.b.example.org', True), (['*.example.org'], 'example.org', False), (['*'], 'denied.example.net', True),
-    (['registry.example.com:81'], 'registry.example.com', False), (['registry.example.com:80'], 'registry.example.com', True),
-    (['*', '!denied.example.net'], 'denied.example.net', False), (['*', '!denied.example.net'], 'registry.example.com', True),
-    (['203.0.113.0/27'], '203.0.113.10', True), (['203.0.113.0/27'], '203.0.113.40', False), (['*'], '203.0.113.30', True),
+    (['registry.example.com'], 'denied.example.net', False),
+    (['registry.example.com'], 'x.registry.example.com', False),
+    (['*.example.org'], 'a.b.example.org', True), (['*.example.org'], 'example.org', False),
+    (['*'], 'denied.example.net', True),
+    (['registry.example.com:81'], 'registry.example.com', False),
+    (['registry.example.com:80'], 'registry.example.com', True),
+    (['*', '!denied.example.net'], 'denied.example.net', False),
+    (['*', '!denied.example.net'], 'registry.example.com', True),
+    (['203.0.113.0/27'], '203.0.113.10', True), (['203.0.113.0/27'], '203.0.113.40', False),
+    (['*'], '203.0.113.30', True),
     (['*', '!203.0.113.30'], '203.0.113.30', False), (['*'], '127.0.0.1', False), (['*'], '10.20.0.5', False),
-    (['10.0.0.0/8'], '10.20.0.5', True), (['10.0.0.0/8', '!10.20.0.0/16'], '10.20.0.5', False), (['*'], '169.254.169.254', False),
-    (['169.254.0.0/16'], '169.254.169.254', False), (['169.254.169.254'], '169.254.169.254', True), (['*'], '::1', False),
-    (['*'], 'fd00::1', False), (['fd00::/8'], 'fd00::1', True), (['*'], '64:ff9b::a14:5', False), (['*'], '2002:a14:5::', False),
-    (['2001:db8::/64'], '2001:db8::10', True), (['*'], '2001:db8::10', True), (['*', '!2001:db8::/32'], '2001:db8::10', False),
-    (['*'], '::ffff:10.20.0.5', False), (['*'], 'localhost', False), (['*.example.org', '!*.b.example.org'], 'a.b.example.org', False),
+    (['10.0.0.0/8'], '10.20.0.5', True), (['10.0.0.0/8', '!10.20.0.0/16'], '10.20.0.5', False),
+    (['*'], '169.254.169.254', False),
+    (['169.254.0.0/16'], '169.254.169.254', False), (['169.254.169.254'], '169.254.169.254', True),
+    (['*'], '::1', False),
+    (['*'], 'fd00::1', False), (['fd00::/8'], 'fd00::1', True), (['*'], '64:ff9b::a14:5', False),
+    (['*'], '2002:a14:5::', False),
+    (['2001:db8::/64'], '2001:db8::10', True), (['*'], '2001:db8::10', True),
+    (['*', '!2001:db8::/32'], '2001:db8::10', False),
+    (['*'], '::ffff:10.20.0.5', False), (['*'], 'localhost', False),
+    (['*.example.org', '!*.b.example.org'], 'a.b.example.org', False),
 )
 
 
@@ -107,7 +117,8 @@ def explain(case):
         world.web(address, https=None)
     world.web('127.0.0.1', https=None, where='host')
     for family in dict.fromkeys(tuple(rules) for rules, _, _ in VERDICTS):
-        options = filtered(*[rule for rule in family if rule[0] != '!'], deny=[rule[1:] for rule in family if rule[0] == '!'])
+        options = filtered(*[rule for rule in family if rule[0] != '!'],
+                           deny=[rule[1:] for rule in family if rule[0] == '!'])
         hosts = [(host, good) for rules, host, good in VERDICTS if tuple(rules) == family]
         inside = world.ask('''
             for host in sys.argv[1:]:
@@ -130,16 +141,19 @@ def explain(case):
 def explain_silent(case):
     world = World(case)
     sites = world.sites()
-    case.control(case.plain(['getent', 'hosts', 'registry.example.com']).code == 0 and world.resolver.names(), 'no lookup arrives outside')
+    case.control(case.plain(['getent', 'hosts', 'registry.example.com']).code == 0 and world.resolver.names(),
+                 'no lookup arrives outside')
     world.resolver.forget()
     for host in ('registry.example.com', 'denied.example.net', '203.0.113.10', 'secret.example.org'):
-        told = case.plain([case.program, 'explain', '--json', '--workspace', case.work, *filtered('registry.example.com', '*.example.org'),
+        told = case.plain([case.program, 'explain', '--json', '--workspace', case.work,
+                           *filtered('registry.example.com', '*.example.org'),
                            'host', host])
         case.same(told.code, 0, 'exit code', told)
     case.same((world.resolver.names(), [site.connections for site in sites]), (set(), [[], [], []]), 'what arrived')
 
 
-@row('A-net-1', 'with the network off nothing of the world is in reach: not by name, address, loopback or proxy variables')
+@row('A-net-1',
+     'with the network off nothing of the world is in reach: not by name, address, loopback or proxy variables')
 def off(case):
     world = World(case)
     first, second, other = world.sites()
@@ -152,7 +166,8 @@ def off(case):
         say('loopback', echoed('127.0.0.1', 8111))
     '''
     outside = world.ask(script)
-    case.control(all(reached(answer) or answer == 'code 0 answers 1' for answer in outside.values()), f'outside: {outside}')
+    case.control(all(reached(answer) or answer == 'code 0 answers 1' for answer in outside.values()),
+                 f'outside: {outside}')
     for server in (first, second, other, local):
         server.got.clear()
     world.resolver.forget()

@@ -1,4 +1,4 @@
-"""What is told of a filtered network: each connection in the log and as an event, the denials and sums in the result."""
+"""What is told of a filtered network: the log and events of connections, denials and sums."""
 import json
 import os
 import re
@@ -23,7 +23,8 @@ def told(case, argv, options, patience=60):
             os.unlink(path)
     with open(events, 'wb') as events_file, open(result, 'wb') as result_file:
         fds = events_file.fileno(), result_file.fileno()
-        argv = case.sandboxed(argv, [*options, '--network-log', log, '--events-fd', str(fds[0]), '--result-fd', str(fds[1])])
+        argv = case.sandboxed(argv, [*options, '--network-log', log, '--events-fd', str(fds[0]), '--result-fd',
+                                     str(fds[1])])
         outcome = case.finish(case.popen(argv, pass_fds=fds), patience=patience)
     case.check(outcome.code == 0, 'the run', outcome)
     return lines_of(result)[0], lines_of(log), lines_of(events)
@@ -33,7 +34,8 @@ def client(text):
     return ['/usr/bin/python3', '-B', '-c', 'from world_client import *\n' + text]
 
 
-@row('W-net-2', 'the log has a line for each connection: name, address, port, way, exact bytes both ways, verdict and rule')
+@row('W-net-2',
+     'the log has a line for each connection: name, address, port, way, exact bytes both ways, verdict and rule')
 def log(case):
     world = World(case)
     world.sites()
@@ -64,7 +66,8 @@ http("www.example.org", name="{BAD}")
     short = [(line['way'], line['host'], line['port'], line['address'], line['verdict'], line['sent'], line['received'])
              for line in others]
     site = (GOOD, 7777, '203.0.113.10', 'allowed')
-    exact = [('direct', *site, 1000, 1000), ('connect', *site, 1200, 1200), ('socks', *site, 1400, 1400), ('direct', *site, big, big),
+    exact = [('direct', *site, 1000, 1000), ('connect', *site, 1200, 1200), ('socks', *site, 1400, 1400),
+             ('direct', *site, big, big),
              ('direct', '203.0.113.30', 7777, None, 'denied', 0, 0), ('connect', BAD, 443, None, 'denied', 0, 0),
              ('socks', BAD, 22, None, 'denied', 0, 0)]
     case.same([line for line in short if line in exact], exact, f'lines with exact numbers, of {short}')
@@ -73,18 +76,22 @@ http("www.example.org", name="{BAD}")
         ('http', GOOD, 80, 'allowed'), ('connect', GOOD, 7778, 'failed'), ('connect', 'www.example.org', 81, 'failed'),
         ('http', 'www.example.org', 80, 'denied')], 'the other lines')
     for line in lines:
-        case.check(re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z', line['time']) and line['durationMs'] >= 0, f'time: {line}')
+        case.check(re.fullmatch(r'\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z', line['time']) and line['durationMs'] >= 0,
+                   f'time: {line}')
         rule = '/network/allowedDomains' if line['verdict'] != 'denied' or line['host'] in (BAD, '203.0.113.30') else ''
         case.check(line['rule'].startswith(rule) or line['reason'], f'rule: {line}')
-    case.same([{key: event[key] for key in event if key not in ('event', 'allowed', 'failed')} for event in connections],
+    case.same([{key: event[key] for key in event if key not in ('event', 'allowed', 'failed')}
+               for event in connections],
               [{key: line[key] for key in line if key != 'verdict'} for line in others], 'events as in the log')
     net = result['sandbox']['network']
     case.same((net['connections'], net['denied'], net['failed'], net['sent'], net['received']),
-              (len(others), sum(line['verdict'] == 'denied' for line in others), sum(line['verdict'] == 'failed' for line in others),
+              (len(others), sum(line['verdict'] == 'denied' for line in others),
+               sum(line['verdict'] == 'failed' for line in others),
                sum(line['sent'] for line in others), sum(line['received'] for line in others)), 'sums in the result')
 
 
-@row('W-net-2', 'denials in the result name the kind, target, rule and the option that would allow it, each once with its count')
+@row('W-net-2',
+     'denials in the result name the kind, target, rule and the option that would allow it, each once with its count')
 def denials(case):
     world = World(case)
     world.sites()
@@ -101,16 +108,22 @@ connect_by("127.0.0.1:8111", raw_inside(b""))
     found = {(one['operation'], one['target']): one for one in answer['denials'] if one['kind'] == 'network'}
     wanted = {('lookup', BAD): ('/network/allowedDomains: no entry means it', f'--allow-domain {BAD}'),
               ('connect', f'{BAD}:443'): ('/network/allowedDomains: no entry means it', f'--allow-domain {BAD}'),
-              ('connect', '[2001:db8::30]:7777'): ('/network/allowedDomains: no entry means it', '--allow-domain 2001:db8::30'),
-              ('connect', '203.0.113.30:80'): ('/network/allowedDomains: no entry means it', '--allow-domain 203.0.113.30'),
-              ('connect', 'a.b.example.org:80'): ('/network/deniedDomains: *.b.example.org', 'take *.b.example.org out of /network/deniedDomains'),
+              ('connect', '[2001:db8::30]:7777'): ('/network/allowedDomains: no entry means it',
+                                                   '--allow-domain 2001:db8::30'),
+              ('connect', '203.0.113.30:80'): ('/network/allowedDomains: no entry means it',
+                                               '--allow-domain 203.0.113.30'),
+              ('connect', 'a.b.example.org:80'): ('/network/deniedDomains: *.b.example.org',
+                                                  'take *.b.example.org out of /network/deniedDomains'),
               ('connect', '127.0.0.1:8111'): ('built-in: loopback address', '--reach 8111')}
-    case.same({key: (one['rule'], one['suggestion']) for key, one in found.items()}, wanted, 'the denials', answer['outcome'])
+    case.same({key: (one['rule'], one['suggestion']) for key, one in found.items()}, wanted, 'the denials',
+              answer['outcome'])
     case.check(found['connect', f'{BAD}:443']['count'] == 5, f'the count: {found["connect", f"{BAD}:443"]}')
-    case.same((answer['sandbox']['network']['mode'], answer['sandbox']['network']['denied'], answer['sandbox']['brokerLost']), ('filtered', 9, False), 'sums')
+    case.same((answer['sandbox']['network']['mode'], answer['sandbox']['network']['denied'],
+               answer['sandbox']['brokerLost']), ('filtered', 9, False), 'sums')
 
 
-@row('W-net-2', 'without --json a refusal is told on stderr, with its rule, and the command\'s exit status stays its own')
+@row('W-net-2',
+     'without --json a refusal is told on stderr, with its rule, and the command\'s exit status stays its own')
 def on_stderr(case):
     World(case).sites()
     needs(case, 'curl')
@@ -119,7 +132,8 @@ def on_stderr(case):
     case.check(BAD in inside.err and '/network/allowedDomains' in inside.err, 'what is told', inside)
 
 
-@row('W-net-2', 'the log is added to, its file may be a pipe, and one that cannot be opened is an error before anything runs')
+@row('W-net-2',
+     'the log is added to, its file may be a pipe, and one that cannot be opened is an error before anything runs')
 def log_file(case):
     world = World(case)
     world.sites()
@@ -141,7 +155,8 @@ def log_file(case):
     case.check(b'"host":"registry.example.com"' in os.read(reader, 65536).replace(b': ', b':'), 'the line in the pipe')
 
 
-@row('A-sys-6', 'a flood of refused connections and lookups is bounded, what is left out is counted, and verdicts stay right')
+@row('A-sys-6',
+     'a flood of refused connections and lookups is bounded, what is left out is counted, and verdicts stay right')
 def flood(case):
     world = World(case)
     _, _, other = world.sites()
@@ -159,7 +174,8 @@ assert not http("203.0.113.30").startswith("200 ")
     case.same((other.got, world.resolver.names() - {GOOD}), ([], set()), 'what got through')
     left_out = sum(line.get('leftOut', 0) for line in lines)
     case.check(len(lines) + left_out >= 6002, f'{len(lines)} lines and {left_out} left out')
-    case.check(len(result['denials']) <= 1000 and len(result['denials']) + result['denialsLeftOut'] >= 1000, 'denials are bounded')
+    case.check(len(result['denials']) <= 1000 and len(result['denials']) + result['denialsLeftOut'] >= 1000,
+               'denials are bounded')
     case.same(result['sandbox']['network']['denied'], 3001, f'refused connections: {result["sandbox"]}')
     events_left_out = sum(event.get('eventsLeftOut', 0) for event in events)
     case.check(len(events) + events_left_out >= 3002, f'{len(events)} events, {events_left_out} left out')
@@ -181,4 +197,5 @@ for name in (b"x\n{\"host\":\"forged\"}", b"x\x1b[2J", b"\xff\xfe", b"a" * 255, 
         if 'host' in line:
             case.check(line['host'].isascii() and line['host'].isprintable(), f'a host in the log: {line}')
     inside = case.inside(client(text), ALLOW)
-    case.check('\x1b' not in inside.err and '\nforged' not in inside.err and '\n{"host"' not in inside.err, 'on stderr', inside)
+    case.check('\x1b' not in inside.err and '\nforged' not in inside.err and '\n{"host"' not in inside.err,
+               'on stderr', inside)

@@ -18,17 +18,22 @@ EVERY_WAY = r'''
 '''
 
 
-# -- A-net-2 ------------------------------------------------------------------------------------------------------------
+# -- A-net-2 ---------------------------------------------------------------------------------------------------------
 
 SPELLINGS_REFUSED = (
-    'denied.example.net', 'registry.example.com.evil.test', 'evil.example.com', 'xregistry.example.com', 'example.com', 'com',
+    'denied.example.net', 'registry.example.com.evil.test', 'evil.example.com', 'xregistry.example.com', 'example.com',
+    'com',
     'sub.registry.example.com', 'registry.example.com.evil.test.', 'registry..example.com', '.registry.example.com',
     'registry.example.com..', 'registry.example.com%2eevil.test', 'registry.example.com%00.evil.test',
     '[registry.example.com]', 'registry.example.com@denied.example.net', 'denied.example.net#registry.example.com',
-    'denied.example.net/registry.example.com', 'denied.example.net\\registry.example.com', 'denied.example.net?registry.example.com',
-    'denied.example.net registry.example.com', 'denied.example.net\tregistry.example.com', 'registry.example.com:80@denied.example.net',
-    'xn--registry-example-com', 'registry_example.com', 'registry.example.co', 'registry-example.com', '*', '*.example.org',
-    'xexample.org', 'example.org', 'www.example.org.', '..example.org', '.example.org', 'denied.example.net%.example.org',
+    'denied.example.net/registry.example.com', 'denied.example.net\\registry.example.com',
+    'denied.example.net?registry.example.com',
+    'denied.example.net registry.example.com', 'denied.example.net\tregistry.example.com',
+    'registry.example.com:80@denied.example.net',
+    'xn--registry-example-com', 'registry_example.com', 'registry.example.co', 'registry-example.com', '*',
+    '*.example.org',
+    'xexample.org', 'example.org', 'www.example.org.', '..example.org', '.example.org',
+    'denied.example.net%.example.org',
     'a' * 64 + '.example.org', '.'.join(['a' * 60] * 5) + '.example.org',
 )
 
@@ -90,7 +95,8 @@ def same_name(case):
     inside = world.ask(script, filtered('registry.example.com', '*.example.org', deny=['A.b.Example.org']), good + bad)
     # TLS and Host are tried on www.example.org's connection: they must name it.
     ways = ('lookup', 'connect', 'absolute', 'socks', 'socks 4')
-    check_table(case, inside, [f'{way} {name}' for way in ways for name in good] + ['host wWw.eXample.ORG.', 'sni wWw.eXample.ORG.'],
+    check_table(case, inside,
+                [f'{way} {name}' for way in ways for name in good] + ['host wWw.eXample.ORG.', 'sni wWw.eXample.ORG.'],
                 [f'{way} {name}' for way in (*ways, 'host', 'sni') for name in bad], [other])
 
 
@@ -114,16 +120,22 @@ def international(case):
                     'r\u0435gistry.example.com', 'regi\u017ftry.example.net', 'registry\u200b.example.com')], [other])
 
 
-# -- A-net-3 ------------------------------------------------------------------------------------------------------------
+# -- A-net-3 ---------------------------------------------------------------------------------------------------------
 
-LOOPBACK = ('127.0.0.1', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.1', '0x7f.0.0.0x1', '017700000001', '0177.0.0.1',
-            '0', '0.0.0.0', '127.255.255.254', '[::]', '[::1]', '[0:0:0:0:0:0:0:1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]',
+LOOPBACK = ('127.0.0.1', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.1', '0x7f.0.0.0x1', '017700000001',
+            '0177.0.0.1',
+            '0', '0.0.0.0', '127.255.255.254', '[::]', '[::1]', '[0:0:0:0:0:0:0:1]', '[::ffff:127.0.0.1]',
+            '[::ffff:7f00:1]',
             '[::127.0.0.1]', '[64:ff9b::7f00:1]', '[64:ff9b::127.0.0.1]', '[64:ff9b:1::7f00:1]', '[2002:7f00:1::]',
             '[2001:0:7f00:1::80ff:fffe]', '[::ffff:0:127.0.0.1]', '127.0.0.1.', '0x7f000001.', '[::1%lo]', '[::1%25lo]')
-METADATA = ('169.254.169.254', '2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '169.254.43518', '[::ffff:169.254.169.254]',
-            '[::ffff:a9fe:a9fe]', '[64:ff9b::a9fe:a9fe]', '[fd00:ec2::254]', '100.100.100.200', '[fe80::1]', '168.63.129.16')
-PRIVATE = ('10.20.0.5', '10.1310725', '0x0a140005', '[::ffff:10.20.0.5]', '[64:ff9b::a14:5]', '[2002:a14:5::]', '172.16.0.1',
-           '192.168.0.1', '100.64.0.1', '[fd00::1]', '[fc00::1]', '224.0.0.1', '[ff02::1]', '255.255.255.255', '240.0.0.1')
+METADATA = ('169.254.169.254', '2852039166', '0xa9fea9fe', '0251.0376.0251.0376', '169.254.43518',
+            '[::ffff:169.254.169.254]',
+            '[::ffff:a9fe:a9fe]', '[64:ff9b::a9fe:a9fe]', '[fd00:ec2::254]', '100.100.100.200', '[fe80::1]',
+            '168.63.129.16')
+PRIVATE = ('10.20.0.5', '10.1310725', '0x0a140005', '[::ffff:10.20.0.5]', '[64:ff9b::a14:5]', '[2002:a14:5::]',
+           '172.16.0.1',
+           '192.168.0.1', '100.64.0.1', '[fd00::1]', '[fc00::1]', '224.0.0.1', '[ff02::1]', '255.255.255.255',
+           '240.0.0.1')
 FORMS = r'''
     for form in sys.argv[1:]:
         say('connect ' + form, connect_by(form + ':8111', raw_inside(b'ping')))
@@ -143,13 +155,16 @@ FORMS = r'''
 @row('A-net-3', 'every form of an address is judged as the address it is: loopback, metadata, private')
 def address_forms(case):
     world = World(case)
-    servers = [world.serve(address, 8111, echo_once, where='host') for address in ('127.0.0.1', '::1', '127.255.255.254')]
+    servers = [world.serve(address, 8111, echo_once, where='host')
+               for address in ('127.0.0.1', '::1', '127.255.255.254')]
     servers += [world.serve(address, 8111, echo_once) for address in (
         '169.254.169.254', 'fd00:ec2::254', '10.20.0.5', '64:ff9b::7f00:1', '64:ff9b::a9fe:a9fe', '64:ff9b::a14:5',
-        '64:ff9b:1::7f00:1', '2002:7f00:1::', '2002:a14:5::', '100.100.100.200', '168.63.129.16', '172.16.0.1', '192.168.0.1',
+        '64:ff9b:1::7f00:1', '2002:7f00:1::', '2002:a14:5::', '100.100.100.200', '168.63.129.16', '172.16.0.1',
+        '192.168.0.1',
         '100.64.0.1', 'fd00::1', 'fc00::1', '2001:0:7f00:1::80ff:fffe', '240.0.0.1')]
     outside = world.ask('for form in sys.argv[1:]: say(form, echoed(form, 8111))', arguments=[
-        '127.0.0.1', '127.1', '2130706433', '0x7f000001', '0', '::ffff:127.0.0.1', '169.254.169.254', '0xa9fea9fe', '10.20.0.5',
+        '127.0.0.1', '127.1', '2130706433', '0x7f000001', '0', '::ffff:127.0.0.1', '169.254.169.254', '0xa9fea9fe',
+        '10.20.0.5',
         '64:ff9b::7f00:1', '2002:7f00:1::', 'fd00:ec2::254'])
     case.control(all(answer == 'ok ping' for answer in outside.values()), f'outside: {outside}')
     for server in servers:
@@ -180,10 +195,11 @@ def allowed_forms(case):
     check_table(case, inside, [f'connect {form}' for form in METADATA[:7]], ())
 
 
-# -- A-net-4 ------------------------------------------------------------------------------------------------------------
+# -- A-net-4 ---------------------------------------------------------------------------------------------------------
 
 BACK = {'loopback': '127.0.0.1', 'six': '::1', 'ninth': '127.0.0.9', 'own': HOST, 'ownsix': HOST6, 'zero': '0.0.0.0',
-        'mapped': '::ffff:127.0.0.1', 'metadata': '169.254.169.254', 'meta6': 'fd00:ec2::254', 'nat64': '64:ff9b::7f00:1',
+        'mapped': '::ffff:127.0.0.1', 'metadata': '169.254.169.254', 'meta6': 'fd00:ec2::254',
+        'nat64': '64:ff9b::7f00:1',
         'sixto4': '2002:7f00:1::', 'alibaba': '100.100.100.200', 'azure': '168.63.129.16', 'private': '10.20.0.5',
         'shared': '100.64.0.1', 'unique': 'fd00::1', 'linklocal': '169.254.7.7', 'reserved': '240.0.0.1'}
 OF_THE_HOST = {'loopback', 'six', 'ninth', 'own', 'ownsix', 'zero', 'mapped'}
@@ -231,7 +247,8 @@ def leads_back(case):
     check_table(case, inside, (), inside, flat)
 
 
-@row('A-net-4', 'a private address behind a name that is allowed itself is reached, and any listed address behind a name')
+@row('A-net-4',
+     'a private address behind a name that is allowed itself is reached, and any listed address behind a name')
 def leads_to_listed(case):
     world, servers = back_world(case)
     inside = world.ask(BY_NAME, filtered('*.example.org'), PRIVATES)
@@ -239,7 +256,8 @@ def leads_to_listed(case):
     for pair in servers.values():
         for server in pair:
             server.got.clear()
-    listed = {'loopback': '127.0.0.1', 'own': HOST, 'metadata': '169.254.169.254', 'six': '::1', 'private': '10.20.0.0/16'}
+    listed = {'loopback': '127.0.0.1', 'own': HOST, 'metadata': '169.254.169.254', 'six': '::1',
+              'private': '10.20.0.0/16'}
     inside = world.ask(BY_NAME, filtered('*', *listed.values()), BACK)
     # Those that hold the address of a listed one are judged as it, and lead elsewhere.
     same = {*listed, 'mapped', 'nat64', 'sixto4'}
@@ -248,10 +266,11 @@ def leads_to_listed(case):
                 [name for name in inside if name.split()[1] not in same], unlisted)
     # The rule names the port as well.
     inside = world.ask(BY_NAME, filtered('*.example.org', '127.0.0.1:8111'), ['loopback'])
-    check_table(case, inside, ['echo loopback'], ['http loopback', 'connect loopback', 'absolute loopback', 'https loopback'])
+    check_table(case, inside, ['echo loopback'],
+                ['http loopback', 'connect loopback', 'absolute loopback', 'https loopback'])
 
 
-# -- A-net-5 ------------------------------------------------------------------------------------------------------------
+# -- A-net-5 ---------------------------------------------------------------------------------------------------------
 
 @row('A-net-5', 'a name whose answers change between check and dial: only addresses that were judged are dialled')
 def rebinding(case):
@@ -307,7 +326,7 @@ def mixed_answers(case):
     case.check(good[0].got and good[1].got, f'the good ones are never reached: {inside}')
 
 
-# -- A-net-8 ------------------------------------------------------------------------------------------------------------
+# -- A-net-8 ---------------------------------------------------------------------------------------------------------
 
 LOOKUPS = r'''
     data = 'the-secret-0123456789abcdef'
@@ -329,7 +348,8 @@ LOOKUPS = r'''
 '''
 
 
-@row('A-net-8', 'no lookup of a name that is not allowed leaves, whatever its type and transport: data in labels stays in')
+@row('A-net-8',
+     'no lookup of a name that is not allowed leaves, whatever its type and transport: data in labels stays in')
 def lookups(case):
     world = World(case)
     world.sites()
@@ -346,7 +366,8 @@ def lookups(case):
     case.same(found, {}, 'denied names that were found')
 
 
-@row('A-net-8', 'a denied name is answered at once that it does not exist, by any server address; an allowed one has one')
+@row('A-net-8',
+     'a denied name is answered at once that it does not exist, by any server address; an allowed one has one')
 def resolver_answers(case):
     world = World(case)
     world.sites()
@@ -396,11 +417,11 @@ def hostile_messages(case):
                 made.send(message)
         for message in odd[:40]:
             with socket.create_connection(('203.0.113.53', 53), PATIENCE) as made:
-                made.sendall(struct.pack('!H', len(message)) + message)
-                made.shutdown(socket.SHUT_WR)
                 try:
+                    made.sendall(struct.pack('!H', len(message)) + message)
+                    made.shutdown(socket.SHUT_WR)
                     read_all(made)
-                except OSError:
+                except OSError:  # it may be gone before the end
                     pass
         say('udp', dns_udp('203.0.113.53', good))
         say('tcp', dns_tcp('203.0.113.53', good))
@@ -414,7 +435,8 @@ def hostile_messages(case):
 @row('A-net-4', 'a name that does not exist, is never answered, or leads nowhere ends in an error of its own')
 def nowhere(case):
     world = World(case)
-    world.resolver.zone.update({'never.example.org': 'never', 'empty.example.org': [], 'closed.example.org': ['203.0.113.44'],
+    world.resolver.zone.update({'never.example.org': 'never', 'empty.example.org': [],
+                                'closed.example.org': ['203.0.113.44'],
                                 'gone.example.org': None})
     inside = world.ask('''
         for word in ('gone', 'never', 'empty', 'closed'):

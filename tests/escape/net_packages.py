@@ -25,7 +25,8 @@ def registry_world(case):
                      'npm_config_cache': os.path.join(case.work, 'npm-cache'), 'PIP_CERT': case.env['TEST_CA'],
                      'PIP_DISABLE_PIP_VERSION_CHECK': '1', 'PIP_NO_CACHE_DIR': '1', 'PIP_RETRIES': '0',
                      'npm_config_update_notifier': 'false', 'npm_config_fetch_retries': '0',
-                     'CARGO_HTTP_CAINFO': case.env['TEST_CA'], 'CARGO_HOME': os.path.join(case.work, 'cargo'), 'CARGO_NET_RETRY': '0'})
+                     'CARGO_HTTP_CAINFO': case.env['TEST_CA'], 'CARGO_HOME': os.path.join(case.work, 'cargo'),
+                     'CARGO_NET_RETRY': '0'})
     for key, value in (('user.name', 'T'), ('user.email', 't@example.com')):
         case.worked(case.plain(['git', 'config', '--global', key, value]), 'git config')
     return world

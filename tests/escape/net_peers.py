@@ -20,7 +20,8 @@ def peers(case):
     world.kinds = {}
     for number, (word, talk) in enumerate(kinds.items(), 40):
         world.name(f'{word}.example.org', f'203.0.113.{number}')
-        world.kinds[word] = world.serve(f'203.0.113.{number}', 7777, talk) if talk else world.web(f'203.0.113.{number}', https=None)
+        world.kinds[word] = world.serve(f'203.0.113.{number}', 7777,
+                                        talk) if talk else world.web(f'203.0.113.{number}', https=None)
     return world
 
 
@@ -29,7 +30,7 @@ def outside_and_inside(case, world, script, options=ALLOW, **keywords):
     return outside, world.ask(script, options, **keywords)
 
 
-# -- slow, silent, rude -------------------------------------------------------------------------------------------------
+# -- slow, silent, rude ----------------------------------------------------------------------------------------------
 
 @row('A-net-9', 'a client that sends one byte at a time is served when it is done, and holds nobody else up')
 def slow_client(case):
@@ -63,7 +64,8 @@ def slow_client(case):
     outside, inside = outside_and_inside(case, world, script)
     case.control(outside['slow 0'].startswith('200 '), f'outside: {outside}')
     check_table(case, inside, ['slow 0', 'slow 1', *[f'meanwhile {number}' for number in range(20)]], ())
-    case.check(' 200 ' in inside['slow 2'][:20] or inside['slow 2'].startswith('200'), f'a slow CONNECT: {inside["slow 2"]}')
+    case.check(' 200 ' in inside['slow 2'][:20] or inside['slow 2'].startswith('200'),
+               f'a slow CONNECT: {inside["slow 2"]}')
 
 
 @row('A-net-9', 'a server that never answers, one that resets and one that closes are seen as what they are')
@@ -110,7 +112,8 @@ def never_reads(case):
     case.check(max(sent) < 1 << 26, f'a client that does not read took {max(sent)} bytes')
 
 
-@row('A-net-9', 'half-closed both ways: a client that has sent all still gets the answer, a server\'s end leaves the other way open')
+@row('A-net-9',
+     'half-closed both ways: a client that has sent all still gets the answer, a server\'s end leaves the other way open')
 def half_closed(case):
     world = peers(case)
     half = world.serve('203.0.113.50', 7777, half_server)
@@ -136,8 +139,10 @@ def half_closed(case):
     case.control(outside['client first'] == '300003', f'outside: {outside}')
     half.got.clear()
     inside = world.ask(script, ALLOW)
-    case.same(inside, {'client first': '300003', 'server first': 'ok bye', 'connect': 'ok bye', 'socks': 'ok bye'}, 'what came')
-    case.wait_until(lambda: [note['received'] for note in half.got] == [b'after the end'] * 3, f'what was sent after the end arrives: {half.got}')
+    case.same(inside, {'client first': '300003', 'server first': 'ok bye', 'connect': 'ok bye', 'socks': 'ok bye'},
+              'what came')
+    case.wait_until(lambda: [note['received'] for note in half.got] == [b'after the end'] * 3,
+                    f'what was sent after the end arrives: {half.got}')
 
 
 def half_server(connection, note):
@@ -146,7 +151,7 @@ def half_server(connection, note):
     drain(connection, note)
 
 
-# -- many and large -----------------------------------------------------------------------------------------------------
+# -- many and large --------------------------------------------------------------------------------------------------
 
 @row('A-net-9', '200 connections at once, each with its own bytes, direct and through both proxies')
 def many(case):
@@ -211,11 +216,14 @@ def large(case):
     '''
     outside, inside = outside_and_inside(case, world, script)
     case.control(outside['direct'] == 'ok' and outside['post'].endswith(str(8 << 20)), f'outside: {outside}')
-    case.same({name: inside[name] for name in ('direct', 'connect', 'socks')}, dict.fromkeys(('direct', 'connect', 'socks'), 'ok'), 'transfers')
-    case.check(inside['post'].startswith('200 ') and inside['post'].endswith(str(8 << 20)), f'an upload: {inside["post"]}')
+    case.same({name: inside[name] for name in ('direct', 'connect', 'socks')},
+              dict.fromkeys(('direct', 'connect', 'socks'), 'ok'), 'transfers')
+    case.check(inside['post'].startswith('200 ') and inside['post'].endswith(str(8 << 20)),
+               f'an upload: {inside["post"]}')
 
 
-@row('A-sys-6', 'clients that hog (idle, with half a head, half a hello, half a question) hold nobody up and take bounded memory')
+@row('A-sys-6',
+     'clients that hog (idle, with half a head, half a hello, half a question) hold nobody up and take bounded memory')
 def hogs(case):
     world = peers(case)
     text = r'''
@@ -262,7 +270,8 @@ def hogs(case):
     check_table(case, said, [name for name in said if name.startswith(('page', 'connect'))], ())
     case.same({said[name] for name in said if name.startswith(('dns', 'tcp'))}, {'code 0 answers 1'}, 'lookups')
     case.same(len(said), 8 * 3 + 1, 'attempts')
-    case.check(resident < 100_000, f'the broker takes {resident} kB')
+    if 'QSB_SANITIZED' not in os.environ:  # whose runtime has memory of its own
+        case.check(resident < 100_000, f'the broker takes {resident} kB')
 
 
 def resident_kilobytes(pid):
@@ -281,7 +290,8 @@ def in_turn(case):
         say('up', 'ok')
         sys.stdin.read()
     '''
-    process = case.popen(case.sandboxed([PYTHON, '-B', '-c', 'from world_client import *\n' + textwrap.dedent(text)], ALLOW), stdin=-1)
+    process = case.popen(case.sandboxed([PYTHON, '-B', '-c', 'from world_client import *\n' + textwrap.dedent(text)],
+                                        ALLOW), stdin=-1)
     case.cleanups += [process.wait, process.kill]
     case.same(process.stdout.readline(), b'{"say": "up", "what": "ok"}\n', 'the thousand connections')
     broker = broker_of(case, process.pid)
@@ -293,7 +303,7 @@ def in_turn(case):
     case.same(case.finish(process, b'').code, 0, 'the exit code')
 
 
-# -- the broker's death -------------------------------------------------------------------------------------------------
+# -- the broker's death ----------------------------------------------------------------------------------------------
 
 def broker_of(case, supervisor):
     """The supervisor's child that is the broker."""
@@ -303,7 +313,8 @@ def broker_of(case, supervisor):
     return found[0]
 
 
-@row('A-net-9', 'a broker killed in mid-transfer: the command sees its connections die, nothing leaks, the result says it')
+@row('A-net-9',
+     'a broker killed in mid-transfer: the command sees its connections die, nothing leaks, the result says it')
 def broker_killed(case):
     world = peers(case)
     script = '''
@@ -328,7 +339,8 @@ def broker_killed(case):
     argv = [PYTHON, '-B', '-c', 'from world_client import *\n' + textwrap.dedent(script)]
     read_end, write_end = os.pipe()
     with open(read_end, 'rb') as result:
-        process = case.popen(case.sandboxed(argv, [*ALLOW, '--result-fd', str(write_end)]), stdin=-1, pass_fds=[write_end])
+        process = case.popen(case.sandboxed(argv, [*ALLOW, '--result-fd', str(write_end)]), stdin=-1,
+                             pass_fds=[write_end])
         os.close(write_end)
         case.cleanups += [process.wait, process.kill]
         case.same(process.stdout.readline(), b'up\n', 'the transfer has begun')
@@ -373,7 +385,8 @@ def broker_killed_early(case):
     case.same((world.kinds['page'].got, world.resolver.names()), ([], set()), 'what arrived outside')
 
 
-@row('A-net-9', 'the broker ends with the run: by its end, by a signal to the supervisor, and by the supervisor\'s death')
+@row('A-net-9',
+     'the broker ends with the run: by its end, by a signal to the supervisor, and by the supervisor\'s death')
 def broker_ends(case):
     world = peers(case)
     for number in (None, signal.SIGTERM, signal.SIGKILL):
@@ -384,7 +397,8 @@ def broker_ends(case):
         if number:
             os.kill(process.pid, number)
         case.finish(process, b'\n')
-        case.wait_until(lambda: not os.path.exists(f'/proc/{broker}') or is_zombie(broker), f'the broker ends, {number}')
+        case.wait_until(lambda: not os.path.exists(f'/proc/{broker}') or is_zombie(broker),
+                        f'the broker ends, {number}')
     case.check(world.kinds['page'].got == [], 'nobody was called')
 
 

@@ -59,7 +59,8 @@ def fetch(world, address, port, data=b'', path='/page'):
         return type(error).__name__.encode()
 
 
-@row('W-net-1', 'a published port is reached on the host\'s loopback, IPv4 and IPv6, whatever the server inside listens on')
+@row('W-net-1',
+     'a published port is reached on the host\'s loopback, IPv4 and IPv6, whatever the server inside listens on')
 def publish(case):
     world = World(case)
     port, closed = world.free_port(), world.free_port()
@@ -67,22 +68,26 @@ def publish(case):
     for listen in ('127.0.0.1', '0.0.0.0', '::1', '::'):
         for options in (['--publish', str(port)], filtered('registry.example.com', more=['--publish', str(port)])):
             process = serving(case, [PYTHON, '-c', INSIDE, listen, str(port), str(closed)], options)
-            case.check(fetch(world, '127.0.0.1', port).startswith(b'inside /page '), f'{listen} by 127.0.0.1: {fetch(world, "127.0.0.1", port)}')
+            case.check(fetch(world, '127.0.0.1', port).startswith(b'inside /page '),
+                       f'{listen} by 127.0.0.1: {fetch(world, "127.0.0.1", port)}')
             case.check(fetch(world, '::1', port).startswith(b'inside /page '), f'{listen} by ::1')
             case.check(fetch(world, '127.0.0.1', port, data) == data, f'{listen}: an upload comes back')
             for address in ('127.0.0.1', '::1', HOST, HOST6):
-                case.same(fetch(world, address, closed), b'ConnectionRefusedError', f'a port that is not published, {address}')
+                case.same(fetch(world, address, closed), b'ConnectionRefusedError',
+                          f'a port that is not published, {address}')
             for address in (HOST, HOST6):
                 case.same(fetch(world, address, port), b'ConnectionRefusedError', f'the published port at {address}')
             case.same(case.finish(process, b'').code, 0, 'the exit code')
     case.same(fetch(world, '127.0.0.1', port), b'ConnectionRefusedError', 'the published port when the run is over')
 
 
-@row('W-net-1', 'a published port before the server listens, and after it has gone: the connection ends, and the next one works')
+@row('W-net-1',
+     'a published port before the server listens, and after it has gone: the connection ends, and the next one works')
 def publish_late(case):
     world = World(case)
     port = world.free_port()
-    text = INSIDE.replace("for port in sys.argv[2:]:", "print('up', flush=True); sys.stdin.readline()\nfor port in sys.argv[2:]:")
+    text = INSIDE.replace("for port in sys.argv[2:]:",
+                          "print('up', flush=True); sys.stdin.readline()\nfor port in sys.argv[2:]:")
     process = serving(case, [PYTHON, '-c', text, '127.0.0.1', str(port)], ['--publish', str(port)])
     early = fetch(world, '127.0.0.1', port)
     case.check(early in (b'', b'ConnectionResetError', b'BrokenPipeError'), f'too early: {early}')
@@ -122,7 +127,8 @@ def publish_taken(case):
     case.check(not os.path.exists(os.path.join(case.work, 'ran')), 'the command did run', inside)
 
 
-@row('W-net-1', 'Node\'s development server is published, a client inside reaches it too, with and without the proxies\' variables')
+@row('W-net-1',
+     'Node\'s development server is published, a client inside reaches it too, with and without the proxies\' variables')
 def dev_server(case):
     world = World(case)
     needs(case, 'node', 'curl')
@@ -140,7 +146,8 @@ http.createServer((ask, answer) => answer.end('node ' + ask.url)).listen({port},
 process.stdin.on('end', () => process.exit(0)).resume();
 ''')
     for prefix in ([], NO_PROXIES):
-        process = serving(case, [*prefix, 'node', script], filtered('registry.example.com', more=['--publish', str(port)]))
+        process = serving(case, [*prefix, 'node', script],
+                          filtered('registry.example.com', more=['--publish', str(port)]))
         case.same(fetch(world, '127.0.0.1', port), b'node /page', 'the page outside')
         ended = case.finish(process, b'')
         case.same((ended.code, ended.err), (0, 'node /fetch node /curl\n'), 'pages inside', ended)
@@ -169,7 +176,8 @@ def reach(case):
             server.got.clear()
         inside = world.ask(script, options, numbers)
         check_table(case, inside, ['named 127.0.0.1', 'named localhost', 'named ::1'],
-                    [name for name in inside if name.startswith('other') or name.endswith(('192.0.2.1', 'ffff::1', '113.10'))],
+                    [name for name in inside if name.startswith('other')
+                     or name.endswith(('192.0.2.1', 'ffff::1', '113.10'))],
                     [other, elsewhere])
         case.check(len(named.got) >= 3, 'connections to the named one')
 
@@ -189,7 +197,8 @@ def reach_missing(case):
     case.same(inside['bytes'], str(len('ok ') + 1000000), 'the size of an echo')
 
 
-@row('A-net-10', 'what is reached and published leads nowhere else: not from the published port to the host, not to another sandbox')
+@row('A-net-10',
+     'what is reached and published leads nowhere else: not from the published port to the host, not to another sandbox')
 def no_shortcut(case):
     world = World(case)
     port, hidden = world.free_port(), world.serve('127.0.0.1', 0, where='host')
@@ -212,7 +221,8 @@ def no_shortcut(case):
 def postgresql(case):
     world = World(case)
     place = next((folder for folder in ('/usr/lib/postgresql', '/usr/pgsql') if os.path.isdir(folder)), '')
-    versions = sorted(os.listdir(place), key=lambda text: [int(part) for part in text.split('.') if part.isdigit()]) if place else []
+    versions = sorted(os.listdir(place),
+                      key=lambda text: [int(part) for part in text.split('.') if part.isdigit()]) if place else []
     programs = os.path.join(place, versions[-1], 'bin') if versions else os.path.dirname(shutil.which('initdb') or '/')
     case.control(os.path.exists(os.path.join(programs, 'initdb')), 'PostgreSQL is not installed')
     needs(case, 'psql')
@@ -223,10 +233,12 @@ def postgresql(case):
     own = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'] if case.is_root else []
     if case.is_root:
         os.chown(data, 65534, 65534)
-    made = case.plain([*own, os.path.join(programs, 'initdb'), '-D', data, '-U', 'tester', '-A', 'trust', '--no-sync', '--locale=C',
+    made = case.plain([*own, os.path.join(programs, 'initdb'), '-D', data, '-U', 'tester', '-A', 'trust', '--no-sync',
+                       '--locale=C',
                        '-E', 'UTF8'], cwd='/')
     case.control(made.code == 0, f'initdb does not work outside: {made.describe()}')
-    server = case.popen([*own, os.path.join(programs, 'postgres'), '-D', data, '-p', str(port), '-c', 'listen_addresses=127.0.0.1',
+    server = case.popen([*own, os.path.join(programs, 'postgres'), '-D', data, '-p', str(port), '-c',
+                         'listen_addresses=127.0.0.1',
                          '-c', 'fsync=off', '-k', ''], cwd='/')
     case.cleanups += [lambda: case.finish(server, patience=20), server.terminate]
     case.env['PGCONNECT_TIMEOUT'] = '20'
@@ -261,5 +273,6 @@ def halves(case):
             made.shutdown(socket.SHUT_WR)
             case.same(made.recv(100, socket.MSG_WAITALL), b'owt eno', 'what comes back after the end of what was sent')
     case.same(case.finish(process, b'').code, 0, 'the exit code')
-    inside = world.ask('say("it", echoed("127.0.0.1", int(sys.argv[1]), "a" * 70000))', ['--reach', str(server.port)], [str(server.port)])
+    inside = world.ask('say("it", echoed("127.0.0.1", int(sys.argv[1]), "a" * 70000))', ['--reach', str(server.port)],
+                       [str(server.port)])
     case.check(reached(inside['it']) and len(inside['it']) == 70003, 'an echo after a half-close')

@@ -39,20 +39,22 @@ def three(case):
     return world
 
 
-# -- curl ---------------------------------------------------------------------------------------------------------------
+# -- curl ------------------------------------------------------------------------------------------------------------
 
 @row('A-net-9', 'curl: HTTP and HTTPS, through the proxies and past them')
 def curl(case):
     world = three(case)
     needs(case, 'curl')
     for words, ways in ((['http://{}/page'], WAYS), (['--cacert', '{ca}', 'https://{}/page'], WAYS),
-                        (['-4', 'http://{}/page'], WAYS), (['-6', 'http://{}/page'], WAYS[1:]), (['--http1.0', 'http://{}/page'], WAYS)):
+                        (['-4', 'http://{}/page'], WAYS), (['-6', 'http://{}/page'], WAYS[1:]),
+                        (['--http1.0', 'http://{}/page'], WAYS)):
         def make(name, words=words):
             return ['curl', '-sSf', *[word.format(name, ca=case.env['TEST_CA']) for word in words]]
         program(case, world, make, ways=ways)
 
 
-@row('A-net-9', 'a refusal is in the protocol\'s own terms and names the rule: HTTP 403 by a proxy and past it, a TLS alert')
+@row('A-net-9',
+     'a refusal is in the protocol\'s own terms and names the rule: HTTP 403 by a proxy and past it, a TLS alert')
 def refusal(case):
     three(case)
     needs(case, 'curl')
@@ -61,15 +63,18 @@ def refusal(case):
         case.check(inside.out.endswith('403') and '/network/' in inside.out and '203.0.113.30' in inside.out,
                    f'an answer of 403 with the rule and the address: {prefix[:1]}', inside)
     inside = case.inside(['curl', '-sS', '-o', '-', '-w', '%{http_code}', f'http://{BAD}/'], ALLOW)
-    case.check(inside.out.endswith('403') and '/network/allowedDomains' in inside.out and BAD in inside.out, 'by the proxy', inside)
+    case.check(inside.out.endswith('403') and '/network/allowedDomains' in inside.out and BAD in inside.out,
+               'by the proxy', inside)
     case.check(f'--allow-domain {BAD}' in inside.out, 'the smallest fix is in the answer', inside)
     inside = case.inside(['curl', '-sS', f'https://{BAD}/'], ALLOW)
     case.check('403' in inside.err, 'by CONNECT', inside)
     inside = case.inside([*NO_PROXIES, 'curl', '-sSk', 'https://203.0.113.30/'], ALLOW)
     case.check(inside.code == 35 and 'alert' in inside.err, 'a TLS alert for an address under no rule', inside)
     for prefix, status in (([], '400'), (NO_PROXIES, '421')):
-        inside = case.inside([*prefix, 'curl', '-sS', '-w', '%{http_code}', f'http://{GOOD}/', '-H', f'Host: {BAD}'], ALLOW)
-        case.check(inside.out.endswith(status) and 'Host' in inside.out or 'names another host' in inside.out, 'a Host of another name', inside)
+        inside = case.inside([*prefix, 'curl', '-sS', '-w', '%{http_code}', f'http://{GOOD}/', '-H', f'Host: {BAD}'],
+                             ALLOW)
+        case.check(inside.out.endswith(status) and 'Host' in inside.out or 'names another host' in inside.out,
+                   'a Host of another name', inside)
 
 
 @row('A-net-9', 'curl by SOCKS: 5 with the name told to the proxy, 5 with an own lookup, 4a and 4')
@@ -85,7 +90,8 @@ def curl_socks(case):
     case.same(world.three[2].connections, [], 'what the other server got')
 
 
-@row('A-net-9', 'HTTP as programs speak it: kept connections, chunked and large uploads, Expect, HEAD, ranges, HTTP/1.0')
+@row('A-net-9',
+     'HTTP as programs speak it: kept connections, chunked and large uploads, Expect, HEAD, ranges, HTTP/1.0')
 def http_features(case):
     world = three(case)
     needs(case, 'curl')
@@ -95,9 +101,12 @@ def http_features(case):
     calls = [['curl', '-sS', f'{url}/1', f'{url}/2', f'{url}/3'], ['curl', '-sS', '-T', 'large', f'{url}/put'],
              ['curl', '-sS', '-H', 'Transfer-Encoding: chunked', '--data-binary', '@large', f'{url}/chunked'],
              ['curl', '-sS', '-H', 'Expect: 100-continue', '--data-binary', '@large', f'{url}/expect'],
-             ['curl', '-sS', '-I', f'{url}/head'], ['curl', '-sS', '-0', f'{url}/old'], ['curl', '-sS', '-X', 'OPTIONS', f'{url}/o'],
-             ['curl', '-sS', '-X', 'PROPFIND', f'{url}/dav'], ['curl', '-sS', '-H', f'X-Long: {"x" * 20000}', f'{url}/long'],
-             ['curl', '-sS', '-H', 'Connection: keep-alive, X-Hop', '-H', 'X-Hop: 1', '-H', 'TE: trailers', f'{url}/hop']]
+             ['curl', '-sS', '-I', f'{url}/head'], ['curl', '-sS', '-0', f'{url}/old'],
+             ['curl', '-sS', '-X', 'OPTIONS', f'{url}/o'],
+             ['curl', '-sS', '-X', 'PROPFIND', f'{url}/dav'],
+             ['curl', '-sS', '-H', f'X-Long: {"x" * 20000}', f'{url}/long'],
+             ['curl', '-sS', '-H', 'Connection: keep-alive, X-Hop', '-H', 'X-Hop: 1', '-H', 'TE: trailers',
+              f'{url}/hop']]
     for words in calls:
         outside = case.plain(words)
         case.control(outside.code == 0, f'does not work outside: {outside.describe()}')
@@ -106,7 +115,8 @@ def http_features(case):
             inside = case.inside([*prefix, *words], ALLOW)
             case.same(inside.code, 0, 'exit code', inside)
             shown = [[line for line in text.splitlines() if not line.startswith(('Date:', 'Connection:', 'Via:'))]
-                     for text in (inside.out.replace('2001:db8::10', '203.0.113.10'), outside.out.replace('2001:db8::10', '203.0.113.10'))]
+                     for text in (inside.out.replace('2001:db8::10', '203.0.113.10'),
+                                  outside.out.replace('2001:db8::10', '203.0.113.10'))]
             case.same(shown[0], shown[1], 'what came', inside)
             for note in first.got:
                 case.same((note['host'], len(note['body']) in (0, 300000)), (GOOD, True), 'the request that came')
@@ -149,7 +159,8 @@ def web_socket(case):
     check_table(case, inside, inside, ())
 
 
-@row('A-net-9', 'protocols where the server speaks first work on any port: SSH\'s banner on 22, SMTP\'s on 25, 21, 3306, 443, 80')
+@row('A-net-9',
+     'protocols where the server speaks first work on any port: SSH\'s banner on 22, SMTP\'s on 25, 21, 3306, 443, 80')
 def speaks_first(case):
     world = World(case)
     ports = (22, 25, 21, 3306, 443, 80)
@@ -168,19 +179,22 @@ def speaks_first(case):
                     say(f'socks {host} {port}', socks5(host, port, raw_inside(b'')))
     '''
     outside = world.ask(script, arguments=[GOOD, BAD, '203.0.113.30'])
-    case.control(all('SSH-2.0-Test' in answer or answer == 'none' for answer in outside.values()), f'outside: {outside}')
+    case.control(all('SSH-2.0-Test' in answer or answer == 'none' for answer in outside.values()),
+                 f'outside: {outside}')
     for server in others:
         server.got.clear()
     inside = world.ask(script, ALLOW, [GOOD, BAD, '203.0.113.30'])
     # On 80 and 443 the client speaks first, or there is nothing to judge but the address.
-    good = [name for name in inside if GOOD in name and inside[name] != 'none' and name.split()[-1] not in ('80', '443')]
+    good = [name for name in inside if GOOD in name and inside[name] != 'none'
+            and name.split()[-1] not in ('80', '443')]
     check_table(case, inside, good, [name for name in inside if GOOD not in name], others)
     for server, port in zip(servers, ports):
         if port not in (80, 443):
-            case.check({note['received'] for note in server.got} >= {b'SSH-2.0-Client\r\n'}, f'the client\'s bytes on {port}')
+            case.check({note['received'] for note in server.got} >= {b'SSH-2.0-Client\r\n'},
+                       f'the client\'s bytes on {port}')
 
 
-# -- languages ----------------------------------------------------------------------------------------------------------
+# -- languages -------------------------------------------------------------------------------------------------------
 
 @row('A-net-9', 'Python: urllib over HTTP and TLS')
 def python(case):
@@ -258,8 +272,10 @@ def go_program(case):
         os.makedirs(place, exist_ok=True)
         with open(os.path.join(place, 'get.go'), 'w', encoding='utf-8') as file:
             file.write(GO)
-        done = subprocess.run(['go', 'build', '-o', built, 'get.go'], cwd=place, capture_output=True, text=True, check=False,
-                              env={**case.env, 'CGO_ENABLED': '0', 'GO111MODULE': 'off', 'GOCACHE': os.path.join(place, 'cache'),
+        done = subprocess.run(['go', 'build', '-o', built, 'get.go'], cwd=place, capture_output=True, text=True,
+                              check=False,
+                              env={**case.env, 'CGO_ENABLED': '0', 'GO111MODULE': 'off',
+                                   'GOCACHE': os.path.join(place, 'cache'),
                                    'GOFLAGS': '', 'GOTMPDIR': place})
         case.control(done.returncode == 0, f'the Go client is not built: {done.stderr[-300:]}')
         shutil.rmtree(os.path.join(place, 'cache'), ignore_errors=True)
@@ -309,7 +325,8 @@ def java(case):
     case.write('Get.java', JAVA)
     store = os.path.join(case.work, 'trust.p12')
     for words in (['javac', '-J-XX:-UsePerfData', '-d', '.', 'Get.java'],
-                  ['keytool', '-J-XX:-UsePerfData', '-importcert', '-noprompt', '-alias', 'ca', '-file', case.env['TEST_CA'],
+                  ['keytool', '-J-XX:-UsePerfData', '-importcert', '-noprompt', '-alias', 'ca', '-file',
+                   case.env['TEST_CA'],
                    '-keystore', store, '-storetype', 'PKCS12', '-storepass', 'password']):
         done = case.plain(words)
         case.control(done.code == 0, f'{words[0]} does not work outside: {done.describe()}')

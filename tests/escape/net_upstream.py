@@ -1,4 +1,4 @@
-"""A filtered network that leaves by a proxy of somebody else's: the rules hold before it, its password stays outside."""
+"""A filtered network that leaves by somebody else's proxy: the rules hold before it, its password stays outside."""
 import re
 import shutil
 
@@ -49,20 +49,23 @@ def forget(world, upstream):
     world.resolver.forget()
 
 
-@row('W-net-2', 'everything allowed leaves by the upstream proxy, HTTP with Basic and SOCKS with a password, and nothing else reaches it')
+@row('W-net-2',
+     'everything allowed leaves by the upstream proxy, HTTP with Basic and SOCKS with a password, and nothing else reaches it')
 def upstream(case):
     for kind in ('http', 'socks5'):
         world, proxy = behind(case, kind=kind, user='me', password=SECRET)
         for resolve in ('local', 'proxy'):
             forget(world, proxy)
             inside = world.ask(USES, by(proxy, GOOD, resolve=resolve), [GOOD, BAD])
-            check_table(case, inside, [name for name in inside if name.endswith(GOOD)], [name for name in inside if name.endswith(BAD)])
+            check_table(case, inside, [name for name in inside if name.endswith(GOOD)],
+                        [name for name in inside if name.endswith(BAD)])
             case.same(direct(world), [], f'connections past the proxy: {kind}, {resolve}')
             case.check(len(proxy.asked) >= 6, f'what the proxy was asked for: {proxy.asked}')
             wanted = GOOD if resolve == 'proxy' else '203.0.113.10'
             case.check(all(re.search(rf'[ /]{re.escape(wanted)}[:/]', text) for text in proxy.asked),
                        f'the proxy is to be asked for {wanted}: {proxy.asked}')
-            case.same(world.resolver.names(), set() if resolve == 'proxy' else {GOOD}, f'names that were looked up: {resolve}')
+            case.same(world.resolver.names(), set() if resolve == 'proxy' else {GOOD},
+                      f'names that were looked up: {resolve}')
             case.same(proxy.refused, 0, 'wrong passwords')
         world.close()
         case.enter = None
@@ -79,7 +82,8 @@ def programs(case):
             ('curl', f'curl -sSf --cacert "$TEST_CA" https://{GOOD}/simple/leftpad/', 'leftpad-1.2.3'),
             ('git', f'git clone -q https://{GOOD}/git/left.git copy; cat copy/file', 'text'),
             ('npm', f'cd app; npm install --registry https://{GOOD}/npm/ --no-audit --no-fund --silent left; ls node_modules', 'left'),
-            ('pip', f'{PYTHON} -m pip download -q --index-url https://{GOOD}/simple/ -d wheels leftpad; ls wheels', 'leftpad-1.2.3')):
+            ('pip', f'{PYTHON} -m pip download -q --index-url https://{GOOD}/simple/ -d wheels leftpad; ls wheels',
+             'leftpad-1.2.3')):
         forget(world, proxy)
         inside = case.inside(['sh', '-ec', text], by(proxy, GOOD), patience=120)
         case.check(inside.code == 0 and wanted in inside.out, f'{name} through the proxy', inside)
@@ -87,7 +91,8 @@ def programs(case):
         case.same(direct(world), [], f'connections of {name} past the proxy')
 
 
-@row('A-net-6', 'the upstream proxy\'s password is not told to the command: not in its environment, not in an answer or event')
+@row('A-net-6',
+     'the upstream proxy\'s password is not told to the command: not in its environment, not in an answer or event')
 def password(case):
     world, proxy = behind(case, user='me', password='hunter2secret')
     needs(case, 'curl')
@@ -96,12 +101,14 @@ def password(case):
     case.env['HTTPS_PROXY'] = proxy.url()
     for options in (by(proxy, GOOD), filtered(GOOD, more=['--upstream-proxy', 'environment'])):
         answer = case.result(['sh', '-c', text], options)
-        case.check(any('hunter2secret' in proxy.given(head) for head in proxy.heads), f'the proxy was not given it: {proxy.heads}')
+        case.check(any('hunter2secret' in proxy.given(head) for head in proxy.heads),
+                   f'the proxy was not given it: {proxy.heads}')
         for secret in ('hunter2secret', 'bWU6aHVudGVyMnNlY3JldA'):
             case.check(secret not in str(answer['stdout']) + str(answer['stderr']) + str(answer['denials']),
                        'the password is inside', answer['outcome'])
         sent = [note['headers'] for site in world.sites_of.values() for note in site.got]
-        case.check(sent and not any('uthorization' in str(headers) for headers in sent), f'what a server was told: {sent}')
+        case.check(sent and not any('uthorization' in str(headers) for headers in sent),
+                   f'what a server was told: {sent}')
 
 
 @row('W-net-2', 'a wrong password, a proxy that is not there and one that never answers are told as what they are')
@@ -110,11 +117,13 @@ def refused_by_upstream(case):
     needs(case, 'curl')
     world.serve(PROXY, 3129, silent)
     socks = Upstream(world, PROXY, 1080, kind='socks5', user='me', password=SECRET)
-    for options, wanted in ((by(proxy, GOOD, password='wrong'), 'password'), (by(socks, GOOD, password='wrong'), 'password'),
+    for options, wanted in ((by(proxy, GOOD, password='wrong'), 'password'),
+                            (by(socks, GOOD, password='wrong'), 'password'),
                             (filtered(GOOD, more=['--upstream-proxy', f'http://{PROXY}:3999']), 'upstream')):
         inside = case.inside(['curl', '-sS', '-w', '%{http_code}', f'http://{GOOD}/'], options)
         case.check(inside.out.endswith('502'), 'the answer\'s status', inside)
-        case.check('proxy' in inside.out.lower() and SECRET not in inside.out and 'wrong' not in inside.out, 'what it says', inside)
+        case.check('proxy' in inside.out.lower() and SECRET not in inside.out and 'wrong' not in inside.out,
+                   'what it says', inside)
         answer = case.result(['curl', '-sS', f'https://{GOOD}/'], options)
         case.check(answer['exitCode'] in (56, 7, 35, 97), f'by CONNECT: {answer["exitCode"]}', answer['outcome'])
     case.check(proxy.refused and socks.refused, 'the proxies were not asked')
@@ -131,18 +140,21 @@ def refused_by_upstream(case):
     case.same(inside, {'silence': 'timeout'}, 'a proxy that says nothing')
 
 
-@row('W-net-2', 'the caller\'s HTTPS_PROXY is used when the policy says so, NO_PROXY leads past it, and neither is used unasked')
+@row('W-net-2',
+     'the caller\'s HTTPS_PROXY is used when the policy says so, NO_PROXY leads past it, and neither is used unasked')
 def environment(case):
     world, proxy = behind(case)
     other = 'mirror.example.com'
     world.name(other, '203.0.113.30')
     options = filtered(GOOD, other)
     script = 'for name in sys.argv[1:]: say(name, https(name, path="/simple/leftpad/")[:3] + " ")'
-    for no_proxy, past in (('', set()), ('mirror.example.com', {other}), ('.example.com', {GOOD, other}), ('example.com', {GOOD, other}),
+    for no_proxy, past in (('', set()), ('mirror.example.com', {other}), ('.example.com', {GOOD, other}),
+                           ('example.com', {GOOD, other}),
                            ('x.example.com, mirror.example.com', {other}), ('*', {GOOD, other})):
         case.env.update({'HTTPS_PROXY': proxy.url(), 'NO_PROXY': no_proxy})
         forget(world, proxy)
-        inside = world.ask(script, [*options, '--upstream-proxy', 'environment', '--upstream-resolve', 'proxy'], [GOOD, other])
+        inside = world.ask(script, [*options, '--upstream-proxy', 'environment', '--upstream-resolve', 'proxy'],
+                           [GOOD, other])
         check_table(case, inside, [GOOD, other], ())
         went = {text.split()[1].rpartition(':')[0] for text in proxy.asked}
         case.same(went, {GOOD, other} - past, f'names by the proxy with NO_PROXY={no_proxy!r}')
@@ -163,17 +175,20 @@ def judged_before(case):
         world.web(address, https=None, where='host' if word in 'ac' else 'far')
     script = 'for word in sys.argv[1:]: say(word, http(word if "." in word or ":" in word else word + ".example.com"))'
     names = [*backs, '127.0.0.1', '169.254.169.254', '10.20.0.5', '203.0.113.30', '2001:db8::30']
-    inside = world.ask(script, by(proxy, '*', resolve='local', more=['--deny-domain', '203.0.113.30', '--deny-domain', '2001:db8::30']), names)
+    inside = world.ask(script, by(proxy, '*', resolve='local',
+                                  more=['--deny-domain', '203.0.113.30', '--deny-domain', '2001:db8::30']), names)
     check_table(case, inside, (), inside)
     case.same(proxy.asked, [], 'what the proxy was asked for')
     # When the proxy turns names into addresses, only addresses asked for by themselves can be judged here.
     inside = world.ask(script, by(proxy, '*.example.com', resolve='proxy'), names)
     check_table(case, inside, (), names[4:])
     asked = {text.split('/')[2] if '://' in text else text.split()[1] for text in proxy.asked}
-    case.check(all(text.endswith(('.example.com', '.example.com:80')) for text in asked), f'what the proxy was asked for: {asked}')
+    case.check(all(text.endswith(('.example.com', '.example.com:80')) for text in asked),
+               f'what the proxy was asked for: {asked}')
 
 
-@row('A-net-6', 'what a client says to a proxy is not handed on: Proxy-Authorization, Proxy-Connection, and what Connection names')
+@row('A-net-6',
+     'what a client says to a proxy is not handed on: Proxy-Authorization, Proxy-Connection, and what Connection names')
 def headers(case):
     world, proxy = behind(case, user='me', password=SECRET)
     lines = 'Proxy-Authorization: Basic c3RvbGVu\\r\\nProxy-Connection: keep-alive\\r\\nX-Hop: 1\\r\\nConnection: X-Hop\\r\\nX-End: 2\\r\\n'
@@ -188,6 +203,7 @@ def headers(case):
         check_table(case, inside, ['absolute', 'plain'], ())
         for note in world.sites_of[GOOD].got:
             names = {name.lower() for name in note['headers']}
-            case.check('x-end' in names and not names & {'x-hop', 'proxy-authorization', 'proxy-connection'}, f'headers: {note["headers"]}')
+            case.check('x-end' in names and not names & {'x-hop', 'proxy-authorization', 'proxy-connection'},
+                       f'headers: {note["headers"]}')
         case.check(not any('c3RvbGVu' in head for head in proxy.heads), f'what the upstream proxy got: {proxy.heads}')
         case.check(reached(inside['plain']), 'the plain one')

@@ -141,7 +141,7 @@ def https(host, port=443, sni=None, path='/', family=0, check=True, inner=None):
         return over_tls(made, host if sni is None else sni or None, path, inner, check and sni != '')
 
 
-# -- the sandbox's own proxies --------------------------------------------------------------------------------------------
+# -- the sandbox's own proxies ---------------------------------------------------------------------------------------
 
 def proxy_address(variable='http_proxy'):
     found = urllib.parse.urlsplit(os.environ[variable])
@@ -233,7 +233,7 @@ def socks4(host, port, then=None, command=1, address=None):
         return then(made) if then else 'ok'
 
 
-# -- DNS as bytes -----------------------------------------------------------------------------------------------------------
+# -- DNS as bytes ----------------------------------------------------------------------------------------------------
 
 def dns_message(labels, kind=1, tail=b''):
     """`labels`: bytes each, or text with dots."""

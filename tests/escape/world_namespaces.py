@@ -122,7 +122,8 @@ def new_socket(networks, order):
     """A socket, bound (and listening, when it is of a stream) where an address is given."""
     in_network(networks[order['where']])
     family = socket.AF_INET6 if order['family'] == 6 else socket.AF_INET
-    made = socket.socket(family, getattr(socket, 'SOCK_' + order.get('kind', 'stream').upper()), order.get('protocol', 0))
+    made = socket.socket(family, getattr(socket, 'SOCK_' + order.get('kind', 'stream').upper()),
+                         order.get('protocol', 0))
     if order.get('address') is None:
         return made
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
