@@ -90,6 +90,15 @@ void qsb__target_host(struct qsb__connection *connection, const char *host, unsi
 	qsb__target_judge(connection);
 }
 
+/* Somebody said so. They saw the host and not where it leads, and the command chose it: as with "*", a name's private
+ * addresses are not meant. */
+static void allow(struct qsb__host_judgement *verdict, const char *rule)
+{
+	verdict->answer = QSB__HOST_ALLOWED;
+	verdict->by_star = true;
+	snprintf(verdict->rule, sizeof(verdict->rule), "%s", rule);
+}
+
 static void judge(struct qsb__connection *connection)
 {
 	struct qsb__broker_run *run = connection->run;
@@ -99,10 +108,8 @@ static void judge(struct qsb__connection *connection)
 	else
 		qsb__target_judge_address(connection, &connection->address, NULL, connection->verdict);
 	if (connection->verdict->answer == QSB__HOST_UNKNOWN &&
-	    qsb__approvals_have(run->approvals, connection->host, connection->port)) {
-		connection->verdict->answer = QSB__HOST_ALLOWED;
-		snprintf(connection->verdict->rule, sizeof(connection->verdict->rule), "allowed for this run");
-	}
+	    qsb__approvals_have(run->approvals, connection->host, connection->port))
+		allow(connection->verdict, "allowed for this run");
 }
 
 void qsb__target_judge(struct qsb__connection *connection)
@@ -127,15 +134,11 @@ void qsb__target_judge(struct qsb__connection *connection)
 
 void qsb__target_answered(struct qsb__connection *connection, enum qsb__broker_answer answer)
 {
-	struct qsb__host_judgement *verdict = connection->verdict;
-
 	if (answer == QSB__ANSWER_DENY) {
 		qsb__refuse_by_rule(connection);
 		return;
 	}
-	verdict->answer = QSB__HOST_ALLOWED;
-	snprintf(verdict->rule, sizeof(verdict->rule), "%s",
-		 answer == QSB__ANSWER_RUN ? "allowed for this run" : "allowed once");
+	allow(connection->verdict, answer == QSB__ANSWER_RUN ? "allowed for this run" : "allowed once");
 	connection->allowed = true;
 	qsb__dial_begin(connection);
 }

@@ -396,9 +396,9 @@ def hostile_messages(case):
                 made.send(message)
         for message in odd[:40]:
             with socket.create_connection(('203.0.113.53', 53), PATIENCE) as made:
-                made.sendall(struct.pack('!H', len(message)) + message)
-                made.shutdown(socket.SHUT_WR)
                 try:
+                    made.sendall(struct.pack('!H', len(message)) + message)
+                    made.shutdown(socket.SHUT_WR)
                     read_all(made)
                 except OSError:
                     pass
