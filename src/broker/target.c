@@ -55,17 +55,24 @@ void qsb__target_take_own_name(struct qsb__connection *connection)
 	}
 }
 
-void qsb__target_address(struct qsb__connection *connection, const struct qsb__address *address, unsigned port)
+bool qsb__target_take_host(struct qsb__connection *connection, const struct qsb__address *address)
 {
 	const char *name = qsb__stand_ins_find(connection->run->stand_ins, address, uv_hrtime() / 1000000000U);
 
-	connection->port = port;
 	if (name) {
 		connection->host_is_name = true;
 		snprintf(connection->host, sizeof(connection->host), "%s", name);
 	} else {
 		set_address(connection, address);
 	}
+	return name != NULL;
+}
+
+void qsb__target_address(struct qsb__connection *connection, const struct qsb__address *address, unsigned port)
+{
+	bool name = qsb__target_take_host(connection, address);
+
+	connection->port = port;
 	/* A web client speaks first and says whom it means: looked at before anybody is called. */
 	if (connection->kind == QSB__LISTENER_TRANSPARENT && (port == 80 || port == 443)) {
 		qsb__first_bytes_await(connection);
