@@ -6,15 +6,27 @@
 #include "broker/internal.h"
 #include "os/own_address.h"
 
+/* Of this machine, itself or by a translator that unpacks it. What the kernel does not say counts as its own. A
+ * loopback need not be asked about. */
+static bool is_own(const struct qsb__broker_run *run, const struct qsb__address *address)
+{
+	struct qsb__address inner[QSB__ADDRESS_INNER_MAX];
+	bool same, own = qsb__address_class(address) == QSB__ADDRESS_LOOPBACK ||
+			 qsb__own_address_is(run->own_fd, address) != 0;
+	size_t count = own ? 0 : qsb__address_inner(address, inner, &same);
+
+	for (size_t i = 0; i < count && !own; i++)
+		own = qsb__own_address_is(run->own_fd, &inner[i]) != 0;
+	return own;
+}
+
 void qsb__target_judge_address(struct qsb__connection *connection, const struct qsb__address *address,
 			       const struct qsb__host_judgement *name, struct qsb__host_judgement *out)
 {
 	const struct qsb__host_address asked = {
 		.address = *address,
 		.port = connection->port,
-		/* What the kernel does not say counts as its own. A loopback need not be asked about. */
-		.own = qsb__address_class(address) == QSB__ADDRESS_LOOPBACK ||
-		       qsb__own_address_is(connection->run->own_fd, address) != 0,
+		.own = is_own(connection->run, address),
 	};
 
 	qsb__hosts_judge_address(connection->run->hosts, &asked, name, out);
