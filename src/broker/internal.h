@@ -173,6 +173,8 @@ void qsb__connection_poll(struct qsb__connection *connection, int client_events,
 bool qsb__connection_attach(struct qsb__connection *connection, int server);
 
 /* target.c: host and port are known: judges, asks, dials. */
+/* The host that an address means: the name it stands for, which is told, or the address itself. */
+bool qsb__target_take_host(struct qsb__connection *connection, const struct qsb__address *address);
 void qsb__target_address(struct qsb__connection *connection, const struct qsb__address *address, unsigned port);
 void qsb__target_host(struct qsb__connection *connection, const char *host, unsigned port);
 void qsb__target_judge(struct qsb__connection *connection);

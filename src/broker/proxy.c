@@ -15,6 +15,8 @@ static void gone(struct qsb__connection *connection)
 
 static void take_request(struct qsb__connection *connection, const struct qsb__http_head *head)
 {
+	struct qsb__address address;
+
 	if (head->form == QSB__HTTP_AUTHORITY) {
 		connection->way = QSB__WAY_CONNECT;
 		qsb__connection_drop_head(connection, head->size);
@@ -26,8 +28,10 @@ static void take_request(struct qsb__connection *connection, const struct qsb__h
 		return;
 	}
 	connection->port = head->port ? head->port : 80;
-	connection->host_is_name = !qsb__address_parse(head->host, strlen(head->host), &connection->address);
+	connection->host_is_name = !qsb__address_parse(head->host, strlen(head->host), &address);
 	memcpy(connection->host, head->host, sizeof(connection->host));
+	if (!connection->host_is_name)
+		qsb__target_take_host(connection, &address);
 	if (qsb__first_bytes_take_request(connection, head) > 0)
 		qsb__target_host(connection, head->host, connection->port);
 }

@@ -6,15 +6,27 @@
 #include "broker/internal.h"
 #include "os/own_address.h"
 
+/* Of this machine, itself or by a translator that unpacks it. What the kernel does not say counts as its own. A
+ * loopback need not be asked about. */
+static bool is_own(const struct qsb__broker_run *run, const struct qsb__address *address)
+{
+	struct qsb__address inner[QSB__ADDRESS_INNER_MAX];
+	bool same, own = qsb__address_class(address) == QSB__ADDRESS_LOOPBACK ||
+			 qsb__own_address_is(run->own_fd, address) != 0;
+	size_t count = own ? 0 : qsb__address_inner(address, inner, &same);
+
+	for (size_t i = 0; i < count && !own; i++)
+		own = qsb__own_address_is(run->own_fd, &inner[i]) != 0;
+	return own;
+}
+
 void qsb__target_judge_address(struct qsb__connection *connection, const struct qsb__address *address,
 			       const struct qsb__host_judgement *name, struct qsb__host_judgement *out)
 {
 	const struct qsb__host_address asked = {
 		.address = *address,
 		.port = connection->port,
-		/* What the kernel does not say counts as its own. A loopback need not be asked about. */
-		.own = qsb__address_class(address) == QSB__ADDRESS_LOOPBACK ||
-		       qsb__own_address_is(connection->run->own_fd, address) != 0,
+		.own = is_own(connection->run, address),
 	};
 
 	qsb__hosts_judge_address(connection->run->hosts, &asked, name, out);
@@ -55,17 +67,24 @@ void qsb__target_take_own_name(struct qsb__connection *connection)
 	}
 }
 
-void qsb__target_address(struct qsb__connection *connection, const struct qsb__address *address, unsigned port)
+bool qsb__target_take_host(struct qsb__connection *connection, const struct qsb__address *address)
 {
 	const char *name = qsb__stand_ins_find(connection->run->stand_ins, address, uv_hrtime() / 1000000000U);
 
-	connection->port = port;
 	if (name) {
 		connection->host_is_name = true;
 		snprintf(connection->host, sizeof(connection->host), "%s", name);
 	} else {
 		set_address(connection, address);
 	}
+	return name != NULL;
+}
+
+void qsb__target_address(struct qsb__connection *connection, const struct qsb__address *address, unsigned port)
+{
+	bool name = qsb__target_take_host(connection, address);
+
+	connection->port = port;
 	/* A web client speaks first and says whom it means: looked at before anybody is called. */
 	if (connection->kind == QSB__LISTENER_TRANSPARENT && (port == 80 || port == 443)) {
 		qsb__first_bytes_await(connection);
@@ -90,6 +109,15 @@ void qsb__target_host(struct qsb__connection *connection, const char *host, unsi
 	qsb__target_judge(connection);
 }
 
+/* Somebody said so. They saw the host and not where it leads, and the command chose it: as with "*", a name's private
+ * addresses are not meant. */
+static void allow(struct qsb__host_judgement *verdict, const char *rule)
+{
+	verdict->answer = QSB__HOST_ALLOWED;
+	verdict->by_star = true;
+	snprintf(verdict->rule, sizeof(verdict->rule), "%s", rule);
+}
+
 static void judge(struct qsb__connection *connection)
 {
 	struct qsb__broker_run *run = connection->run;
@@ -99,10 +127,8 @@ static void judge(struct qsb__connection *connection)
 	else
 		qsb__target_judge_address(connection, &connection->address, NULL, connection->verdict);
 	if (connection->verdict->answer == QSB__HOST_UNKNOWN &&
-	    qsb__approvals_have(run->approvals, connection->host, connection->port)) {
-		connection->verdict->answer = QSB__HOST_ALLOWED;
-		snprintf(connection->verdict->rule, sizeof(connection->verdict->rule), "allowed for this run");
-	}
+	    qsb__approvals_have(run->approvals, connection->host, connection->port))
+		allow(connection->verdict, "allowed for this run");
 }
 
 void qsb__target_judge(struct qsb__connection *connection)
@@ -127,15 +153,11 @@ void qsb__target_judge(struct qsb__connection *connection)
 
 void qsb__target_answered(struct qsb__connection *connection, enum qsb__broker_answer answer)
 {
-	struct qsb__host_judgement *verdict = connection->verdict;
-
 	if (answer == QSB__ANSWER_DENY) {
 		qsb__refuse_by_rule(connection);
 		return;
 	}
-	verdict->answer = QSB__HOST_ALLOWED;
-	snprintf(verdict->rule, sizeof(verdict->rule), "%s",
-		 answer == QSB__ANSWER_RUN ? "allowed for this run" : "allowed once");
+	allow(connection->verdict, answer == QSB__ANSWER_RUN ? "allowed for this run" : "allowed once");
 	connection->allowed = true;
 	qsb__dial_begin(connection);
 }

@@ -18,7 +18,7 @@ enum qsb__host_answer {
 
 struct qsb__host_judgement {
 	enum qsb__host_answer answer;
-	bool by_star;                     /* allowed by "*" alone: its private addresses are not meant */
+	bool by_star; /* allowed by "*" alone, or by an answer: its private addresses are not meant */
 	char rule[QSB__DOMAIN_MAX + 100]; /* "/network/deniedDomains: *.example.com"; "built-in: link-local address" */
 	char fix[QSB__DOMAIN_MAX + 100];  /* "--allow-domain 10.0.0.5", "" = none */
 };

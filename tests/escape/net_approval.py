@@ -101,6 +101,27 @@ def answers(case):
               [False, True, False, True, True, True], 'answers in turn')
 
 
+@row('A-net-4',
+     'a name that an answer allowed leads to no private address: the command chose it, and nobody saw where it leads')
+def leads_inside(case):
+    world = World(case)
+    site = world.web('10.20.0.5')
+    world.name('inside.example.net', '10.20.0.5')
+    outside = world.ask("say('it', http('inside.example.net'))")
+    case.control(outside['it'].startswith('200 '), f'outside: {outside}')
+    script = '''
+        say('http', http('inside.example.net'))
+        say('connect', connect_by('inside.example.net:80', plain_inside('inside.example.net')))
+        say('address', http('10.20.0.5'))
+    '''
+    for word in ('allow-once', 'allow-run'):
+        site.forget()
+        said, asked = ask(case, world, script, lambda request: word)
+        check_table(case, said, ['address'], ['http', 'connect'])
+        case.check(('10.20.0.5', 80) in asked.hosts(), f'the address itself is asked for: {asked.hosts()}')
+        case.same(len(site.got), 1, 'requests that arrived')
+
+
 @row('W-net-1',
      'no answer is a refusal when its time is over, and so is a word that is none, an unknown number, a late answer')
 def silence(case):

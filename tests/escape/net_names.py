@@ -201,7 +201,8 @@ BACK = {'loopback': '127.0.0.1', 'six': '::1', 'ninth': '127.0.0.9', 'own': HOST
         'mapped': '::ffff:127.0.0.1', 'metadata': '169.254.169.254', 'meta6': 'fd00:ec2::254',
         'nat64': '64:ff9b::7f00:1',
         'sixto4': '2002:7f00:1::', 'alibaba': '100.100.100.200', 'azure': '168.63.129.16', 'private': '10.20.0.5',
-        'shared': '100.64.0.1', 'unique': 'fd00::1', 'linklocal': '169.254.7.7', 'reserved': '240.0.0.1'}
+        'shared': '100.64.0.1', 'unique': 'fd00::1', 'linklocal': '169.254.7.7', 'reserved': '240.0.0.1',
+        'ownnat': '64:ff9b::c000:201', 'ownsixto4': '2002:c000:201::'}  # HOST by a translator
 OF_THE_HOST = {'loopback', 'six', 'ninth', 'own', 'ownsix', 'zero', 'mapped'}
 PRIVATES = {'private', 'shared', 'unique'}
 BY_NAME = '''
@@ -260,7 +261,7 @@ def leads_to_listed(case):
               'private': '10.20.0.0/16'}
     inside = world.ask(BY_NAME, filtered('*', *listed.values()), BACK)
     # Those that hold the address of a listed one are judged as it, and lead elsewhere.
-    same = {*listed, 'mapped', 'nat64', 'sixto4'}
+    same = {*listed, 'mapped', 'nat64', 'sixto4', 'ownnat', 'ownsixto4'}
     unlisted = [server for word, pair in servers.items() if word not in same for server in pair]
     check_table(case, inside, [name for name in inside if name.split()[1] in listed],
                 [name for name in inside if name.split()[1] not in same], unlisted)

@@ -49,6 +49,20 @@ def forget(world, upstream):
     world.resolver.forget()
 
 
+@row('A-net-6', 'the upstream proxy is never asked for an address that only stands for a name')
+def stand_ins(case):
+    world, proxy = behind(case)
+    inside = world.ask('''
+        address = socket.gethostbyname(sys.argv[1])
+        say('absolute', by_proxy(request(address, f'http://{address}/simple/leftpad/')))
+        say('other host', by_proxy(request(sys.argv[1], f'http://{address}/simple/leftpad/')))
+        say('connect', connect_by(address + ':80', plain_inside(sys.argv[1], '/simple/leftpad/')))
+        say('socks', socks5(address, 80, plain_inside(sys.argv[1], '/simple/leftpad/')))
+    ''', by(proxy, GOOD, resolve='proxy'), [GOOD])
+    case.check(inside['connect'].startswith('200 ') and inside['socks'].startswith('200 '), f'tunnels: {inside}')
+    case.same([asked for asked in map(str, proxy.asked) if '198.18.' in asked or 'fd71:' in asked], [], 'what the proxy was asked for')
+
+
 @row('W-net-2',
      'everything allowed leaves by the upstream proxy, HTTP with Basic and SOCKS with a password, and nothing else reaches it')
 def upstream(case):
