@@ -40,10 +40,10 @@ def needs(case, *tools):
 class World:
     """The namespaces, the resolver and the servers of one case."""
 
-    def __init__(self, case, hosts=HOSTS):
+    def __init__(self, case, hosts=HOSTS, resolver=RESOLVER):
         self.case = case
         needs(case, 'ip', 'nsenter', 'unshare')
-        self.resolv_conf = self.outside_file('resolv.conf', f'nameserver {RESOLVER}\noptions timeout:1 attempts:2\n')
+        self.resolv_conf = self.outside_file('resolv.conf', f'nameserver {resolver}\noptions timeout:1 attempts:2\n')
         self.hosts = self.outside_file('hosts', hosts)
         self.lock = threading.Lock()
         self.channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -55,7 +55,8 @@ class World:
         case.cleanups.append(self.close)
         self.namespaces = self.first_message()
         self.servers = []
-        self.resolver = Resolver(self.listen(RESOLVER, 53, kind='dgram'), self.listen(RESOLVER, 53))
+        where = 'host' if resolver.startswith(('127.', '::1')) else 'far'
+        self.resolver = Resolver(self.listen(resolver, 53, 'dgram', where), self.listen(resolver, 53, where=where))
         case.enter = self.enter
         # Its processes see only this in place of the host's files, so that nothing of the host's may decide.
         shutil.copy(os.path.join(FOLDER, 'world_client.py'), case.work)

@@ -397,6 +397,28 @@ def resolver_answers(case):
     case.same(inside['reverse'], 'registry.example.com', 'the name behind a stand-in address')
 
 
+@row('A-net-8', 'a resolver on the host\'s loopback or reached by IPv6 serves the broker, and is itself out of reach')
+def local_resolver(case):
+    for resolver in ('127.0.0.53', '2001:db8::53', '::1'):
+        world = World(case, resolver=resolver)
+        world.sites()
+        script = '''
+            say('page', http('registry.example.com'))
+            say('other', http('denied.example.net'))
+            say('question', dns_udp(sys.argv[1], dns_message('secret.denied.example.net')))
+        '''
+        outside = world.ask(script, arguments=[resolver])
+        case.control(reached(outside['page']) and reached(outside['other']) and 'secret.denied.example.net' in
+                     world.resolver.names(), f'outside: {outside}')
+        world.resolver.forget()
+        inside = world.ask(script, ALLOW, [resolver])
+        check_table(case, inside, ['page'], ['other'])
+        case.same(inside['question'], 'code 3 answers 0', 'a question to the resolver\'s address inside')
+        case.same(world.resolver.names(), {'registry.example.com'}, 'what was asked for outside')
+        world.close()
+        case.enter = None
+
+
 @row('A-net-8', 'hostile DNS messages are answered or dropped, and the resolver goes on')
 def hostile_messages(case):
     world = World(case)
