@@ -32,6 +32,32 @@ def outside_and_inside(case, world, script, options=ALLOW, **keywords):
 
 # -- slow, silent, rude ----------------------------------------------------------------------------------------------
 
+@row('A-net-9', 'a client of another protocol that says one word and waits is answered; a request cannot hide behind it')
+def lone_word(case):
+    world = peers(case)
+    script = r'''
+        @trying
+        def pieces(*texts):
+            with socket.create_connection(('echo.example.org', 7777), PATIENCE) as made:
+                said = b''
+                for text in texts:
+                    made.sendall(text)
+                    said += made.recv(4096)
+                return text_of(said)
+        for name, texts in json.loads(sys.argv[1]).items():
+            say(name, pieces(*[text.encode() for text in texts]))
+    '''
+    words = {'word': ['ping'], 'words': ['pi', 'ng', ' more\r\n', 'x'], 'binary': ['\x01\x02', 'GET / HTTP/1.1\r\n']}
+    tricks = {'unknown method': ['FO', 'O / HTTP/1.1\r\nHost: other.example.net\r\n\r\n'],
+              'small letters': ['ge', 't / HTTP/1.1\r\nHost: other.example.net\r\n\r\n']}
+    outside, inside = outside_and_inside(case, world, script, arguments=[json.dumps({**words, **tricks})])
+    for name, texts in {**words, **tricks}.items():
+        case.control(outside[name] == 'ok ' + ''.join(texts), f'outside: {outside}')
+    for name, texts in words.items():
+        case.same(inside[name], 'ok ' + ''.join(texts), f'{name}: the answer')
+    for name in tricks:
+        case.check('HTTP' not in str(inside[name]), f'{name}: the request went on: {inside[name]}')
+
 @row('A-net-9', 'a client that sends one byte at a time is served when it is done, and holds nobody else up')
 def slow_client(case):
     world = peers(case)
