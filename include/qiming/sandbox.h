@@ -209,7 +209,7 @@ enum {
 	QSB_FD_STDOUT = 1,
 	QSB_FD_STDERR = 2,
 	QSB_FD_EVENTS = 3,
-	QSB_FD_RESULT = 4 /* readable when a wait would soon end: for event loops; not to be read from */
+	QSB_FD_RESULT = 4 /* readable when qsb_sandbox_poll has something to do: for event loops; not to be read from */
 };
 
 /* A descriptor, borrowed until qsb_sandbox_free; -1 = there is none. */
@@ -299,6 +299,21 @@ struct qsb_result {
  *   QSB_E_STATE          it was waited for already
  */
 QSB_API int qsb_sandbox_wait(struct qsb_sandbox *sandbox, struct qsb_result **out, struct qsb_error *err);
+
+/*
+ * Reads what has come of the program's answer, and does not wait: for event loops, whenever QSB_FD_RESULT is readable.
+ * 0: more is to come. 1: the answer is whole, and a wait returns at once. Negative: so does it, with this error.
+ */
+QSB_API int qsb_sandbox_poll(struct qsb_sandbox *sandbox, struct qsb_error *err);
+
+/*
+ * A wait that gives the answer as the program wrote it, `*length` bytes of JSON with a NUL behind them: the result, or
+ * {"exitCode":125,"error":{"code","errno","where","message"}} where the command never ran. For languages that read JSON
+ * by themselves. The caller frees *out with qsb_string_free.
+ *   QSB_E_PROTOCOL  the program ended without an answer (it was killed)
+ *   QSB_E_STATE     it was waited for already
+ */
+QSB_API int qsb_sandbox_wait_json(struct qsb_sandbox *sandbox, char **out, size_t *length, struct qsb_error *err);
 
 /* NULL is allowed. */
 QSB_API void qsb_result_free(struct qsb_result *result);

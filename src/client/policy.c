@@ -9,16 +9,6 @@
 #include "core/policy_load.h"
 #include "core/suggest.h"
 
-void qsb_string_free(char *text)
-{
-	free(text);
-}
-
-const char *qsb_version(void)
-{
-	return QSB_VERSION;
-}
-
 int qsb_policy_new(struct qsb_policy **out, const char *preset, struct qsb_error *err)
 {
 	const struct qsb__row *row = qsb__row_by_pointer("/extends");

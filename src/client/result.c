@@ -130,11 +130,8 @@ static void read_end(struct qsb_result *result, const json_t *root)
 /* The program says that the command never ran: its words become ours. */
 static int fail_as_told(const json_t *told, struct qsb_error *err)
 {
-	json_int_t code = json_integer_value(json_object_get(told, "code"));
-
-	if (code >= 0 || code < QSB_E_STATE)
-		code = QSB_E_PROTOCOL;
-	return qsb__fail(err, (int)code, text_of(told, "where"), "%s", text_of(told, "message"));
+	return qsb__fail(err, qsb__error_of_name(text_of(told, "code")), text_of(told, "where"), "%s",
+			 text_of(told, "message"));
 }
 
 static int read_all(struct parsed *parsed, struct qsb_error *err)

@@ -1,4 +1,5 @@
-/* Starts the program for one command and waits for its answer. */
+/* Starts the program for one command and waits for its answer, as text: without Jansson, so that bindings can do
+ * without it, too. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,13 +7,15 @@
 #include "client/program.h"
 #include "core/cleanup.h"
 #include "core/error.h"
-#include "core/policy_load.h"
 #include "os/child.h"
 
 struct qsb_sandbox {
 	int64_t pid;
 	int stream[3]; /* our ends of pipes, -1 = none */
 	int events, control, result;
+	struct qsb__bytes answer; /* what was read of it */
+	int answered;             /* 1: it is whole; negative: it cannot be read */
+	struct qsb_error unreadable;
 	bool waited;
 };
 
@@ -150,15 +153,8 @@ static int open_channels(struct starting *starting, struct qsb_error *err)
 
 static int open_policy(struct starting *starting, struct qsb_error *err)
 {
-	const struct qsb_spawn_options *options = starting->options;
-	QSB_CLEANUP_FREE char *made = NULL;
-	const char *text = options->policy_json;
+	const char *text = starting->options->policy_json;
 
-	if (options->policy) {
-		text = made = qsb__policy_to_json(options->policy, false);
-		if (!made)
-			return qsb__fail_memory(err, "policy");
-	}
 	if (!text)
 		return 0;
 	starting->policy = qsb__memory_file(text, strlen(text), err);
@@ -233,8 +229,6 @@ static int check_options(const struct qsb_spawn_options *options, struct qsb_err
 		return qsb__fail(err, QSB_E_INVALID, "spawn", "give either argv or command");
 	if (options->argv && !options->argv[0])
 		return qsb__fail(err, QSB_E_INVALID, "spawn", "argv names no command");
-	if (options->policy && options->policy_json)
-		return qsb__fail(err, QSB_E_INVALID, "spawn", "give either policy or policy_json");
 	if ((options->flags & QSB_SPAWN_ASK_NETWORK) && !(options->flags & QSB_SPAWN_EVENTS))
 		return qsb__fail(err, QSB_E_INVALID, "spawn",
 				 "QSB_SPAWN_ASK_NETWORK asks by an event: it needs QSB_SPAWN_EVENTS too");
@@ -246,12 +240,11 @@ static int check_options(const struct qsb_spawn_options *options, struct qsb_err
 	return 0;
 }
 
-int qsb_sandbox_spawn(struct qsb_sandbox **out, const struct qsb_spawn_options *asked, struct qsb_error *err)
+int qsb__sandbox_spawn(struct qsb_sandbox **out, const struct qsb_spawn_options *options, struct qsb_error *err)
 {
-	struct qsb_spawn_options options;
 	struct qsb_sandbox *sandbox = calloc(1, sizeof(*sandbox));
 	QSB_CLEANUP(clear_starting)
-	struct starting starting = {.options = &options,
+	struct starting starting = {.options = options,
 				    .sandbox = sandbox,
 				    .stdio = {-1, -1, -1},
 				    .policy = -1,
@@ -264,9 +257,7 @@ int qsb_sandbox_spawn(struct qsb_sandbox **out, const struct qsb_spawn_options *
 	if (!sandbox)
 		return qsb__fail_memory(err, "spawn");
 	*sandbox = (struct qsb_sandbox){.stream = {-1, -1, -1}, .events = -1, .control = -1, .result = -1};
-	qsb_spawn_options_init(&options, sizeof(options));
-	memcpy(&options, asked, asked->size < sizeof(options) ? asked->size : sizeof(options));
-	rc = check_options(&options, err);
+	rc = check_options(options, err);
 	if (rc == 0)
 		rc = open_streams(&starting, err);
 	if (rc == 0)
@@ -353,27 +344,47 @@ static int fail_without_answer(int status, struct qsb_error *err)
 			 status);
 }
 
-int qsb_sandbox_wait(struct qsb_sandbox *sandbox, struct qsb_result **out, struct qsb_error *err)
+static void read_answer(struct qsb_sandbox *sandbox, bool wait)
 {
-	char *text = NULL;
-	size_t length = 0;
-	int status = 0;
-	int rc, waited;
+	if (!sandbox->answered)
+		sandbox->answered = qsb__descriptor_read(sandbox->result, &sandbox->answer, wait, &sandbox->unreadable);
+}
 
-	*out = NULL;
+int qsb_sandbox_poll(struct qsb_sandbox *sandbox, struct qsb_error *err)
+{
 	if (sandbox->waited)
 		return qsb__fail(err, QSB_E_STATE, "wait", "the sandbox was waited for already");
-	rc = qsb__descriptor_read_all(sandbox->result, &text, &length, err);
+	read_answer(sandbox, false);
+	if (sandbox->answered < 0 && err)
+		*err = sandbox->unreadable;
+	return sandbox->answered;
+}
+
+int qsb_sandbox_wait_json(struct qsb_sandbox *sandbox, char **out, size_t *length, struct qsb_error *err)
+{
+	int status = 0;
+	int waited;
+
+	*out = NULL;
+	*length = 0;
+	if (sandbox->waited)
+		return qsb__fail(err, QSB_E_STATE, "wait", "the sandbox was waited for already");
+	read_answer(sandbox, true);
 	/* An answer that could not be read must not leave a command behind. */
-	if (rc)
+	if (sandbox->answered < 0) {
 		qsb__child_signal(sandbox->pid, 9, NULL);
-	waited = qsb__child_wait(sandbox->pid, &status, rc ? NULL : err);
-	sandbox->waited = true;
-	if (rc || waited || length == 0) {
-		free(text);
-		return rc ? rc : waited ? waited : fail_without_answer(status, err);
+		if (err)
+			*err = sandbox->unreadable;
 	}
-	return qsb__result_parse(out, text, length, err);
+	waited = qsb__child_wait(sandbox->pid, &status, sandbox->answered < 0 ? NULL : err);
+	sandbox->waited = true;
+	if (sandbox->answered < 0 || waited)
+		return sandbox->answered < 0 ? sandbox->answered : waited;
+	if (sandbox->answer.length == 0)
+		return fail_without_answer(status, err);
+	*length = sandbox->answer.length;
+	*out = QSB_TAKE(sandbox->answer.data);
+	return 0;
 }
 
 void qsb_sandbox_free(struct qsb_sandbox *sandbox)
@@ -392,5 +403,6 @@ void qsb_sandbox_free(struct qsb_sandbox *sandbox)
 	close_at(&sandbox->events);
 	close_at(&sandbox->control);
 	close_at(&sandbox->result);
+	free(sandbox->answer.data);
 	free(sandbox);
 }

@@ -85,3 +85,21 @@ int qsb__fail_memory(struct qsb_error *err, const char *where)
 {
 	return qsb__fail(err, QSB_E_MEMORY, where, "out of memory");
 }
+
+static const char *const names[] = {"",          "memory",      "os",     "invalid",  "range", "unknown",
+				    "not-found", "unsupported", "denied", "protocol", "state"};
+
+enum { NAME_COUNT = sizeof(names) / sizeof(names[0]) };
+
+const char *qsb__error_name(int code)
+{
+	return code < 0 && code > -NAME_COUNT ? names[-code] : "unknown";
+}
+
+int qsb__error_of_name(const char *name)
+{
+	for (int i = 1; i < NAME_COUNT; i++)
+		if (strcmp(names[i], name) == 0)
+			return -i;
+	return QSB_E_PROTOCOL;
+}

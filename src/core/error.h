@@ -14,6 +14,11 @@ int qsb__fail(struct qsb_error *err, int code, const char *where, const char *fo
 int qsb__fail_os(struct qsb_error *err, int os_code, const char *where, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* The name of a code as results and the bindings write it, "not-found", and back; unknown: "unknown", QSB_E_PROTOCOL.
+ */
+const char *qsb__error_name(int code);
+int qsb__error_of_name(const char *name);
+
 int qsb__fail_memory(struct qsb_error *err, const char *where);
 
 #endif

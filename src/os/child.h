@@ -39,7 +39,17 @@ int qsb__channel(int ends[2], struct qsb_error *err);
 /* Writes to a channel; a reader that has gone is no signal and no error. */
 int qsb__channel_send(int fd, const char *data, size_t length, struct qsb_error *err);
 
-/* Reads to the end of file. The caller frees *text, which has a NUL behind its `length` bytes. */
+/* Bytes that were read. The owner frees `data`, which is NULL or has a NUL behind its `length` bytes. */
+struct qsb__bytes {
+	char *data;
+	size_t length, room;
+};
+
+/* Reads more of a descriptor: to its end (1), or, without `wait`, to where it would have to wait (0). Negative:
+ * QSB_E_*. */
+int qsb__descriptor_read(int fd, struct qsb__bytes *to, bool wait, struct qsb_error *err);
+
+/* The same, waiting, with what there is given out also after a failure: the caller frees *text. */
 int qsb__descriptor_read_all(int fd, char **text, size_t *length, struct qsb_error *err);
 
 /* Does a file stand there that this process may execute? */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/error.h"
 #include "core/json.h"
 
 const char *const qsb__limit_names[9] = {"memory", "cpus",    "timeout",  "processes",  "openFiles",
@@ -194,21 +195,13 @@ char *qsb__result_json(const struct qsb__result *result)
 	return text;
 }
 
-static const char *code_name(int code)
-{
-	static const char *const names[] = {"",          "memory",      "os",     "invalid",  "range", "unknown",
-					    "not-found", "unsupported", "denied", "protocol", "state"};
-
-	return -code > 0 && (size_t)-code < sizeof(names) / sizeof(names[0]) ? names[-code] : "unknown";
-}
-
 char *qsb__failure_json(const struct qsb_error *err)
 {
 	json_t *json = json_object();
 	json_t *error = json_object();
 	char *text;
 
-	json_object_set_new(error, "code", json_string(code_name(err->code)));
+	json_object_set_new(error, "code", json_string(qsb__error_name(err->code)));
 	json_object_set_new(error, "errno", err->os_code ? json_integer(err->os_code) : json_null());
 	json_object_set_new(error, "where", qsb__json_text(err->where));
 	json_object_set_new(error, "message", qsb__json_text(err->message));

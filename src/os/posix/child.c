@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -153,33 +154,53 @@ int qsb__channel_send(int fd, const char *data, size_t length, struct qsb_error 
 	return 0;
 }
 
-int qsb__descriptor_read_all(int fd, char **text, size_t *length, struct qsb_error *err)
+static int make_room(struct qsb__bytes *bytes, struct qsb_error *err)
 {
-	size_t room = 0;
+	size_t room = bytes->room ? bytes->room * 2 : 8192;
+	char *larger;
 
-	*text = NULL;
-	*length = 0;
+	if (bytes->length + 1 < bytes->room)
+		return 0;
+	larger = realloc(bytes->data, room);
+	if (!larger)
+		return qsb__fail_memory(err, "result");
+	bytes->data = larger;
+	bytes->room = room;
+	return 0;
+}
+
+int qsb__descriptor_read(int fd, struct qsb__bytes *to, bool wait, struct qsb_error *err)
+{
+	struct pollfd state = {.fd = fd, .events = POLLIN};
+
 	for (;;) {
+		int rc = make_room(to, err);
 		ssize_t got;
 
-		if (*length + 1 >= room) {
-			char *larger = realloc(*text, room ? room * 2 : 8192);
-
-			if (!larger)
-				return qsb__fail_memory(err, "result");
-			*text = larger;
-			room = room ? room * 2 : 8192;
-		}
-		got = read(fd, *text + *length, room - *length - 1);
+		if (rc)
+			return rc;
+		if (!wait && poll(&state, 1, 0) == 0)
+			return 0;
+		got = read(fd, to->data + to->length, to->room - to->length - 1);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return qsb__fail_os(err, errno, "result", "cannot read the program's answer");
-		*length += (size_t)got;
-		(*text)[*length] = '\0';
+		to->length += (size_t)got;
+		to->data[to->length] = '\0';
 		if (got == 0)
-			return 0;
+			return 1;
 	}
+}
+
+int qsb__descriptor_read_all(int fd, char **text, size_t *length, struct qsb_error *err)
+{
+	struct qsb__bytes all = {.data = NULL};
+	int rc = qsb__descriptor_read(fd, &all, true, err);
+
+	*text = all.data;
+	*length = all.length;
+	return rc < 0 ? rc : 0;
 }
 
 bool qsb__is_program(const char *path)

@@ -1,0 +1,17 @@
+/* The module: one `struct environment` for each environment of Node that loads it. */
+#include "addon.h"
+
+NAPI_MODULE_INIT()
+{
+	struct environment *environment = environment_new();
+
+	if (!environment) {
+		value_throw(env, QSB_E_MEMORY, "no memory");
+		return NULL;
+	}
+	if (!value_ok(env, napi_set_instance_data(env, environment, environment_free, NULL))) {
+		environment_free(env, environment, NULL);
+		return NULL;
+	}
+	return calls_define(env, exports) ? exports : NULL;
+}
