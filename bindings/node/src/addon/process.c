@@ -36,8 +36,10 @@ static void end_sandbox(struct process *process)
 	process->end.fd = -1;
 	qsb_sandbox_free(process->sandbox);
 	process->sandbox = NULL;
-	/* What it told before its end must be heard before it. */
+	/* Every process below it is dead: what is left in the pipes is all there will be, and is heard before the end. */
 	source_finish(&process->lines);
+	source_finish(&process->out);
+	source_finish(&process->err);
 	if (rc == 0) {
 		tell_end(process, answer, length, 0);
 	} else {

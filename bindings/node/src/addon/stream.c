@@ -107,7 +107,8 @@ void source_finish(struct source *source)
 {
 	while (source->watch.fd >= 0 && read_piece(source))
 		continue;
-	watch_close(&source->watch);
+	if (source->watch.fd >= 0)
+		end_source(source, 0);
 }
 
 /* -- The other way.

@@ -1,0 +1,87 @@
+import type { Policy } from "./policy.js";
+import { SandboxError } from "./errors.js";
+
+/** What a command may do. What is left out has the default of the policy's preset, `workspace`. */
+export interface SandboxConfig {
+    /**
+     * Whether the command has a network. Default: false.
+     *
+     * `true` with no lists is the whole internet, through the broker, which names every connection and keeps this
+     * machine, its neighbours and cloud metadata out of reach. With `allowedDomains` it is these only.
+     */
+    readonly networkEnabled?: boolean;
+    /**
+     * The domains that may be reached where `networkEnabled` is true: `example.com`, `*.example.com`, `*`, with an
+     * optional `:port`; addresses and CIDR ranges. An empty list allows nothing; no list allows everything.
+     */
+    readonly allowedDomains?: readonly string[];
+    /** The domains that may not be reached, whatever else allows them. */
+    readonly deniedDomains?: readonly string[];
+    /** Memory of all processes together: bytes or "512m", "2g". Default: "2g". */
+    readonly memoryLimit?: string | number;
+    /** Processors. Default: 2. */
+    readonly cpuLimit?: number;
+    /** Seconds after which every process is killed. Default: 300. */
+    readonly timeout?: number;
+    /** Everything else. What the fields above say may not be said here again. */
+    readonly policy?: Policy;
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
+function once(group: string, key: string, given: unknown, field: string): void {
+    if (given === undefined) return;
+    const where = `/${group}/${key}`;
+    throw new SandboxError("QSB_E_INVALID", `${field} and ${where} of the policy say the same thing`, {
+        where,
+        hint: `give ${field} or ${where}, not both`,
+    });
+}
+
+function networkOf(config: SandboxConfig): Policy["network"] {
+    const given = config.policy?.network ?? {};
+    const network: Mutable<NonNullable<Policy["network"]>> = { ...given };
+    if (config.networkEnabled !== undefined) {
+        once("network", "mode", given.mode, "networkEnabled");
+        network.mode = config.networkEnabled ? "filtered" : "off";
+    }
+    if (config.allowedDomains) {
+        once("network", "allowedDomains", given.allowedDomains, "allowedDomains");
+        network.allowedDomains = config.allowedDomains;
+    } else if (config.networkEnabled && !given.allowedDomains) {
+        network.allowedDomains = ["*"];
+    }
+    if (config.deniedDomains) {
+        once("network", "deniedDomains", given.deniedDomains, "deniedDomains");
+        network.deniedDomains = config.deniedDomains;
+    }
+    return network;
+}
+
+function limitsOf(config: SandboxConfig): Policy["limits"] {
+    const given = config.policy?.limits ?? {};
+    const limits: Mutable<NonNullable<Policy["limits"]>> = { ...given };
+    if (config.memoryLimit !== undefined) {
+        once("limits", "memory", given.memory, "memoryLimit");
+        limits.memory = config.memoryLimit;
+    }
+    if (config.cpuLimit !== undefined) {
+        once("limits", "cpus", given.cpus, "cpuLimit");
+        limits.cpus = config.cpuLimit;
+    }
+    if (config.timeout !== undefined) {
+        once("limits", "timeout", given.timeout, "timeout");
+        limits.timeout = config.timeout;
+    }
+    return limits;
+}
+
+/**
+ * The policy that a config stands for. Nothing is decided here, only renamed: `networkEnabled` without
+ * `allowedDomains` is mode "filtered" with `["*"]`; an empty `allowedDomains` stays empty, which allows nothing.
+ */
+export function policyOf(config: SandboxConfig, set: Readonly<Record<string, string>> = {}): Policy {
+    const given = config.policy ?? {};
+    const environment = { ...given.environment, set: { ...given.environment?.set, ...set } };
+    return { ...given, network: networkOf(config), limits: limitsOf(config), environment } as Policy;
+}

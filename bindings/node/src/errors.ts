@@ -1,0 +1,73 @@
+/** What went wrong, as a class: the names of the C header's QSB_E_*. */
+export type SandboxErrorCode =
+    | "QSB_E_MEMORY"
+    | "QSB_E_OS"
+    | "QSB_E_INVALID"
+    | "QSB_E_RANGE"
+    | "QSB_E_UNKNOWN"
+    | "QSB_E_NOT_FOUND"
+    | "QSB_E_UNSUPPORTED"
+    | "QSB_E_DENIED"
+    | "QSB_E_PROTOCOL"
+    | "QSB_E_STATE";
+
+// In the order of the C header, from -1 on.
+const CODES: readonly SandboxErrorCode[] = [
+    "QSB_E_MEMORY", "QSB_E_OS", "QSB_E_INVALID", "QSB_E_RANGE", "QSB_E_UNKNOWN", "QSB_E_NOT_FOUND",
+    "QSB_E_UNSUPPORTED", "QSB_E_DENIED", "QSB_E_PROTOCOL", "QSB_E_STATE",
+];
+
+/** An error as the program and the addon write it. */
+export interface ToldError {
+    readonly code: string | number;
+    readonly where: string;
+    readonly message: string;
+    readonly errno?: number | null;
+}
+
+export interface SandboxErrorDetails {
+    readonly hint?: string;
+    readonly where?: string;
+    readonly errno?: number;
+    readonly cause?: unknown;
+}
+
+/** The command could not run as asked: it did not run at all. */
+export class SandboxError extends Error {
+    override readonly name = "SandboxError";
+    readonly code: SandboxErrorCode;
+    /** What a person can do; "" where nothing is known. */
+    readonly hint: string;
+    /** The step that failed, or the JSON pointer of the policy's key; "" where it is neither. */
+    readonly where: string;
+    /** The operating system's number for it; 0 where it did not come from there. */
+    readonly errno: number;
+
+    constructor(code: SandboxErrorCode, message: string, details: SandboxErrorDetails = {}) {
+        super(message, details.cause === undefined ? undefined : { cause: details.cause });
+        this.code = code;
+        this.hint = details.hint ?? "";
+        this.where = details.where ?? "";
+        this.errno = details.errno ?? 0;
+    }
+}
+
+/** "not-found" and -6 are QSB_E_NOT_FOUND. */
+export function codeOf(told: string | number): SandboxErrorCode {
+    const name = typeof told === "number" ? CODES[-told - 1] : `QSB_E_${told.toUpperCase().replace(/-/g, "_")}`;
+    return CODES.find((code) => code === name) ?? "QSB_E_PROTOCOL";
+}
+
+export function errorOf(told: ToldError, details: SandboxErrorDetails = {}): SandboxError {
+    const errno = told.errno ?? 0;
+    const hint = told.where.startsWith("/") ? `change ${told.where} of the policy` : "";
+    return new SandboxError(codeOf(told.code), told.message, { hint, where: told.where, errno, ...details });
+}
+
+/** An exception of the addon, whose code is a word, as a SandboxError; any other as it is. */
+export function wrapped(error: unknown): unknown {
+    if (!(error instanceof Error) || error instanceof SandboxError) return error;
+    const code = (error as NodeJS.ErrnoException).code ?? "";
+    const known = CODES.includes(`QSB_E_${code.toUpperCase().replace(/-/g, "_")}` as SandboxErrorCode);
+    return known ? new SandboxError(codeOf(code), error.message, { cause: error }) : error;
+}

@@ -1,0 +1,89 @@
+/** Something the sandbox refused, or a limit that was reached. */
+export interface Denial {
+    /** "file", "network", "call", "limit". */
+    readonly kind: string;
+    /** "open", "connect", "memory". */
+    readonly operation: string;
+    /** A path, a host; "" where there is none. */
+    readonly target: string;
+    /** JSON pointer of the policy's key; "" where there is none. */
+    readonly rule: string;
+    /** Inside the sandbox; null where it is not known. */
+    readonly pid: number | null;
+    readonly process: string | null;
+    /** Of the first one: "2026-01-31T12:00:00.000Z". */
+    readonly time: string;
+    /** An option of the command line that would allow it; "" where there is none. */
+    readonly suggestion: string;
+    readonly count: number;
+}
+
+/** What the operating system was asked to hold, and did. */
+export interface SandboxReport {
+    /** The mechanism; "" where the command never started. */
+    readonly backend: string;
+    /** "files": true; a word where a part of it is held. */
+    readonly enforced: Readonly<Record<string, boolean | string>>;
+    /** "memory": "cgroup". */
+    readonly limitsBy: Readonly<Record<string, string>>;
+    /** What the policy asks for and is not held. */
+    readonly notEnforced: readonly { readonly what: string; readonly rule: string }[];
+    /** With a filtered network. */
+    readonly network?: {
+        readonly mode: string;
+        readonly connections: number;
+        readonly denied: number;
+        readonly failed: number;
+        readonly sent: number;
+        readonly received: number;
+    };
+    /** The broker died, and every connection with it. */
+    readonly brokerLost?: boolean;
+}
+
+/** How a command ended. */
+export interface ExecuteResult {
+    /** The command's own; 128 + n for a signal; 124 after the timeout; 126 not executable; 127 not found. */
+    readonly exitCode: number;
+    /** The command died of it: "SIGTERM". */
+    readonly signal: string | null;
+    /** Of `execute`: head and tail where there was more than the policy's limits.output. Of `spawn`: "". */
+    readonly stdout: string;
+    readonly stderr: string;
+    readonly timedOut: boolean;
+    readonly outOfMemory: boolean;
+    /** The AbortSignal ended it. */
+    readonly aborted: boolean;
+    readonly truncated: { readonly stdout: boolean; readonly stderr: boolean };
+    readonly durationMs: number;
+    readonly usage: {
+        readonly userMs: number;
+        readonly sysMs: number;
+        readonly maxRssBytes: number;
+        /** Most at one time; 0 where it is not known. */
+        readonly processes: number;
+    };
+    readonly denials: readonly Denial[];
+    /** How many there were beyond those. */
+    readonly denialsLeftOut: number;
+    readonly sandbox: SandboxReport;
+}
+
+/** The end of a command that was aborted before it began. */
+export function neverBegun(): ExecuteResult {
+    return {
+        exitCode: 137,
+        signal: "SIGKILL",
+        stdout: "",
+        stderr: "",
+        timedOut: false,
+        outOfMemory: false,
+        aborted: true,
+        truncated: { stdout: false, stderr: false },
+        durationMs: 0,
+        usage: { userMs: 0, sysMs: 0, maxRssBytes: 0, processes: 0 },
+        denials: [],
+        denialsLeftOut: 0,
+        sandbox: { backend: "", enforced: {}, limitsBy: {}, notEnforced: [] },
+    };
+}
