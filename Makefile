@@ -1,5 +1,5 @@
 # qiming-sandbox: the verbs a person needs. Meson does the work; `make help` lists the verbs.
-.PHONY: help run build build-linux build-darwin build-windows prebuilt test test-asan fuzz bench bench-peers install \
+.PHONY: help run build build-linux build-darwin build-windows node prebuilt test test-asan fuzz bench bench-peers install \
 	clean format lint
 .DEFAULT_GOAL := help
 
@@ -23,12 +23,18 @@ build-linux: build ## the release program for this Linux
 build-darwin build-windows: ## (come with a later version)
 	@echo "$@: there is no back end for this platform yet; it comes with a later version." >&2; exit 1
 
-prebuilt: build   ## places the program into build/prebuilt/<platform>-<arch>/
+node:             ## builds the Node package's addon and wrapper, to be used in this tree
+	@scripts/setup build node
+	@scripts/build node
+
+prebuilt:         ## the program and the addon in build/prebuilt/<platform>-<arch>/, and the npm package build/*.tgz
+	@scripts/setup build node
 	@scripts/build prebuilt
 
 test:             ## sets up, builds and runs every test: as this user, and when root also as an ordinary one
-	@scripts/setup build test
-	@scripts/build all clang sanitized
+	@scripts/setup build node test
+	@scripts/build all node clang sanitized
+	@scripts/node-versions || [ "$${QSB_MUST_WORK-}" != 1 ]
 	@tests/run
 
 test-asan:        ## the tests on the build with the address and undefined-behaviour sanitizers only

@@ -99,7 +99,7 @@ def run_elsewhere(user, root, arguments):
             os.chown(path, user.entry.pw_uid, user.entry.pw_gid, follow_symlinks=False)
     values = user.environment()
     values.update({name: os.environ[name] for name in ('QSB_MUST_WORK',) if name in os.environ})
-    script = 'scripts/build all clang sanitized && exec tests/run "$@"'
+    script = 'scripts/build all node clang sanitized && exec tests/run "$@"'
     process = subprocess.Popen(['bash', '-c', script, 'bash', *arguments], cwd=tree, env=values, text=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                **user.identity())

@@ -81,7 +81,11 @@ function limitsOf(config: SandboxConfig): Policy["limits"] {
  * `allowedDomains` is mode "filtered" with `["*"]`; an empty `allowedDomains` stays empty, which allows nothing.
  */
 export function policyOf(config: SandboxConfig, set: Readonly<Record<string, string>> = {}): Policy {
-    const given = config.policy ?? {};
-    const environment = { ...given.environment, set: { ...given.environment?.set, ...set } };
-    return { ...given, network: networkOf(config), limits: limitsOf(config), environment } as Policy;
+    const policy: Mutable<Policy> = { ...config.policy };
+    const [network, limits] = [networkOf(config), limitsOf(config)];
+    if (network && Object.keys(network).length > 0) policy.network = network;
+    if (limits && Object.keys(limits).length > 0) policy.limits = limits;
+    if (Object.keys(set).length > 0)
+        policy.environment = { ...policy.environment, set: { ...policy.environment?.set, ...set } };
+    return policy;
 }

@@ -54,14 +54,16 @@ export class SandboxError extends Error {
 
 /** "not-found" and -6 are QSB_E_NOT_FOUND. */
 export function codeOf(told: string | number): SandboxErrorCode {
-    const name = typeof told === "number" ? CODES[-told - 1] : `QSB_E_${told.toUpperCase().replace(/-/g, "_")}`;
-    return CODES.find((code) => code === name) ?? "QSB_E_PROTOCOL";
+    const word = typeof told === "number" ? CODES[-told - 1] : told.toUpperCase().replace(/-/g, "_");
+    return CODES.find((code) => code === word || code === `QSB_E_${word}`) ?? "QSB_E_PROTOCOL";
 }
 
 export function errorOf(told: ToldError, details: SandboxErrorDetails = {}): SandboxError {
     const errno = told.errno ?? 0;
     const hint = told.where.startsWith("/") ? `change ${told.where} of the policy` : "";
-    return new SandboxError(codeOf(told.code), told.message, { hint, where: told.where, errno, ...details });
+    // Which descriptor the policy went through is nobody's business.
+    const message = told.message.replace(/^--policy-fd \d+: /, "");
+    return new SandboxError(codeOf(told.code), message, { hint, where: told.where, errno, ...details });
 }
 
 /** An exception of the addon, whose code is a word, as a SandboxError; any other as it is. */

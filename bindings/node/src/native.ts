@@ -27,7 +27,8 @@ function unpacked(folder: string): string {
 
 function folderOf(path: string): string {
     const absolute = resolve(path);
-    return absolute.endsWith(".node") ? dirname(absolute) : absolute;
+    const isFile = statSync(absolute, { throwIfNoEntry: false })?.isFile();
+    return isFile ? dirname(absolute) : absolute;
 }
 
 function places(explicit: string | undefined): Place[] {
@@ -97,7 +98,9 @@ function checkFile(file: string): void {
 function explainLoad(file: string, error: unknown): never {
     const said = error instanceof Error ? error.message : String(error);
     const newer = /version `(GLIBC_[\d.]+)' not found/.exec(said)?.[1];
-    const musl = existsSync("/lib/ld-musl-x86_64.so.1") || existsSync("/lib/ld-musl-aarch64.so.1");
+    // Of this very Node: a system may hold both libraries.
+    const { header } = process.report.getReport() as unknown as { header: { glibcVersionRuntime?: string } };
+    const musl = header.glibcVersionRuntime === undefined;
     const forGlibc = readFileSync(file).includes("libc.so.6");
     if (newer)
         fail(`${file} needs ${newer.replace("_", " ")} and this system's C library is older`,

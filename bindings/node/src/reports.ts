@@ -45,6 +45,8 @@ export interface PathExplanation {
     readonly writeRule: string;
     /** An option of the command line that would allow it; "" where it is allowed. */
     readonly fix: string;
+    /** The sandbox's own, as its private /tmp: what is written there is gone afterwards. */
+    readonly own: boolean;
 }
 
 export interface HostExplanation {

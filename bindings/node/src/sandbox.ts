@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { APPROVE, SPAWN, STREAM, type Channel, type Launch } from "./channel.js";
 import { policyOf, type SandboxConfig } from "./config.js";
 import type { CommandExplanation, DoctorReport, HostExplanation, PathExplanation, PolicyCheck } from "./reports.js";
-import { SandboxError, codeOf, errorOf, wrapped, type ToldError } from "./errors.js";
+import { SandboxError, errorOf, wrapped, type ToldError } from "./errors.js";
 import { channelAt } from "./native.js";
 import type { Policy } from "./policy.js";
 import { SandboxProcess, runTool, type NetworkRequest, type Start, type TerminalSize } from "./process.js";
@@ -134,7 +134,7 @@ export class QimingSandbox {
         config: SandboxConfig = {}): Promise<PathExplanation | HostExplanation | CommandExplanation> {
         const policy = policyOf(config);
         const checked = await this.checkPolicy(policy);
-        if (!checked.valid) throw new SandboxError(checked.code, checked.message, { where: checked.where });
+        if (!checked.valid) throw errorOf(checked);
         const operands = what.path !== undefined ? ["path", resolve(workspace, what.path)] :
             what.host !== undefined ? ["host", what.host] : ["--", ...(what.command ?? [])];
         const options = ["explain", "--json", "--workspace", resolve(workspace), "--policy-fd", "0"];
@@ -211,7 +211,8 @@ export class QimingSandbox {
         const text = await this.ask(["policy", "check", "--json", "--policy-fd", "0"], JSON.stringify(policy), true);
         const { valid, error } = JSON.parse(text) as { valid: boolean; error?: ToldError };
         if (valid || !error) return { valid: true };
-        return { valid: false, code: codeOf(error.code), where: error.where, message: error.message };
+        const { code, where, message } = errorOf(error);
+        return { valid: false, code, where, message };
     }
 
     /** What the program prints; with `anyway` also where its status is not 0. */
