@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +39,21 @@ static void answer(int fd, json_t *result)
 		_exit(99);
 	free(text);
 	json_decref(result);
+}
+
+/* In pieces, and more than a pipe holds. */
+static void answer_slowly(int fd)
+{
+	static const char part[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+	bool good = write(fd, "{\"exitCode\":0,\"x\":\"", 20) == 20;
+
+	for (int i = 0; i < 4000; i++) {
+		good = good && write(fd, part, 36) == 36;
+		if (i % 1000 == 0)
+			usleep(20000);
+	}
+	if (!good || write(fd, "\"}", 2) != 2)
+		_exit(99);
 }
 
 static json_t *arguments(char **argv)
@@ -89,8 +105,10 @@ static int play(char **argv)
 	if (strcmp(role, "whole") == 0)
 		answer(result, json_loads(whole, JSON_ALLOW_NUL, NULL));
 	else if (strcmp(role, "fails") == 0)
-		answer(result, json_pack("{s:i, s:{s:s, s:s, s:s}}", "exitCode", 125, "error", "code",
-					 "unsupported", "where", "user namespaces", "message", "not here"));
+		answer(result, json_pack("{s:i, s:{s:s, s:s, s:s}}", "exitCode", 125, "error", "code", "unsupported",
+					 "where", "user namespaces", "message", "not here"));
+	else if (strcmp(role, "slow") == 0)
+		answer_slowly(result);
 	else if (strcmp(role, "garbage") == 0)
 		return write(result, "{\"exitCode\":", 12) == 12 ? 0 : 99;
 	else if (strcmp(role, "no-code") == 0)

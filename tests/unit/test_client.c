@@ -1,6 +1,7 @@
 /* The library against a program that plays qiming-sandbox: this one, started as "run". */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -110,6 +111,47 @@ static void test_failures(void)
 	tap_ok(!run_with(fresh(), "dies") && err.code == QSB_E_PROTOCOL, "a program that is killed gave no answer");
 	tap_is_text(err.message, "the program was ended by signal 9 before it could answer",
 		    "which is told with the signal");
+}
+
+/* An event loop's way: the answer comes in pieces, and no call waits. */
+static void test_poll(void)
+{
+	struct qsb_spawn_options options = fresh();
+	struct qsb_sandbox *sandbox = NULL;
+	struct pollfd state = {.events = POLLIN};
+	char *text = NULL;
+	size_t length = 0, early = 0;
+	int rc = 0;
+
+	if (!tap_ok(start(&sandbox, &options, "slow") == 0, "a program starts"))
+		return;
+	state.fd = qsb_sandbox_fd(sandbox, QSB_FD_RESULT);
+	while (rc == 0 && poll(&state, 1, 10000) > 0) {
+		rc = qsb_sandbox_poll(sandbox, &err);
+		early += rc == 0;
+	}
+	tap_ok(rc == 1 && early > 0, "its answer is read as it comes, without a wait");
+	tap_is_number(qsb_sandbox_poll(sandbox, &err), 1, "and stays read");
+	tap_is_number(qsb_sandbox_wait_json(sandbox, &text, &length, &err), 0, "a wait gives it");
+	tap_ok(length > 100000 && text && text[length] == '\0' && text[0] == '{' && text[length - 1] == '}',
+	       "whole, as the program wrote it");
+	qsb_string_free(text);
+	tap_is_number(qsb_sandbox_poll(sandbox, &err), QSB_E_STATE, "after the wait there is nothing to read");
+	tap_is_number(qsb_sandbox_wait_json(sandbox, &text, &length, &err), QSB_E_STATE, "nor a second wait");
+	qsb_sandbox_free(sandbox);
+
+	options = fresh();
+	start(&sandbox, &options, "fails");
+	tap_is_number(qsb_sandbox_wait_json(sandbox, &text, &length, &err), 0, "a failure is an answer, too");
+	tap_ok(text && strstr(text, "\"unsupported\""), "with its code");
+	qsb_string_free(text);
+	qsb_sandbox_free(sandbox);
+
+	options = fresh();
+	start(&sandbox, &options, "silent");
+	tap_is_number(qsb_sandbox_wait_json(sandbox, &text, &length, &err), QSB_E_PROTOCOL, "silence is none");
+	tap_ok(!text && length == 0, "and gives nothing");
+	qsb_sandbox_free(sandbox);
 }
 
 static void test_arguments(void)
@@ -432,6 +474,7 @@ int main(int argc, char **argv)
 		close(fd);
 	test_result();
 	test_failures();
+	test_poll();
 	test_arguments();
 	test_old_caller();
 	test_descriptors();

@@ -57,6 +57,12 @@ export interface Hearer {
     ended(answer: Buffer | undefined, error: ToldError | undefined, status: number): void;
 }
 
+interface Told {
+    readonly kind: number;
+    readonly value: number;
+    readonly data: Buffer | ToldError | undefined;
+}
+
 /** The way to the addon of this environment. */
 export class Channel {
     private readonly hearers = new Map<number, Hearer>();
@@ -96,8 +102,7 @@ export class Channel {
         setImmediate(() => this.turn());
     }
 
-    private tell(hearer: Hearer, id: number, event: { kind: number; value: number; data: Buffer | ToldError | undefined }) {
-        const { kind, value, data } = event;
+    private tell(hearer: Hearer, id: number, { kind, value, data }: Told): void {
         const bytes = Buffer.isBuffer(data) ? data : undefined;
         const error = data === bytes ? undefined : data as ToldError;
         if (kind === EVENT.started) {

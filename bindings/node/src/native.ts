@@ -107,7 +107,8 @@ function explainLoad(file: string, error: unknown): never {
             "use a newer system, or build it on this one with `make prebuilt`", error);
     if (forGlibc && musl)
         fail(`${file} is for glibc and this system has musl`, "build it on this system with `make prebuilt`", error);
-    return fail(`${file} cannot be loaded on ${TARGET}: ${said}`, "build it on this system with `make prebuilt`", error);
+    const hint = "build it on this system with `make prebuilt`";
+    return fail(`${file} cannot be loaded on ${TARGET}: ${said}`, hint, error);
 }
 
 function load(folder: string): Channel {

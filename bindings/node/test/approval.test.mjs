@@ -8,7 +8,8 @@ if (process.env.QSB_WORLD !== "made") throw new Error("to be run by test/world")
 const folder = workspace(after);
 const sandbox = new QimingSandbox();
 const ASK = { networkEnabled: true, allowedDomains: [] };
-const ASKING = "exec 3<>/dev/tcp/203.0.113.10/80 && printf 'GET / HTTP/1.0\\r\\nHost: 203.0.113.10\\r\\n\\r\\n' >&3 && tail -n 1 <&3";
+const ASKING = "exec 3<>/dev/tcp/203.0.113.10/80 && " +
+    "printf 'GET / HTTP/1.0\\r\\nHost: 203.0.113.10\\r\\n\\r\\n' >&3 && tail -n 1 <&3";
 const read = (config) => sandbox.execute(["bash", "-c", `(${ASKING}); (${ASKING})`], folder, config);
 
 test("the neighbour can be reached where the policy allows it", async () => {

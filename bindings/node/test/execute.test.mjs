@@ -78,7 +78,8 @@ test("a failure to run is a SandboxError with code, hint and place", async () =>
 test("what is said by a field and by the policy is refused", async () => {
     await assert.rejects(sandbox.execute("true", folder, { memoryLimit: "1g", policy: { limits: { memory: "1g" } } }),
         { code: "QSB_E_INVALID", where: "/limits/memory" });
-    await assert.rejects(sandbox.execute("true", folder, { networkEnabled: true, policy: { network: { mode: "off" } } }),
+    const network = { mode: "off" };
+    await assert.rejects(sandbox.execute("true", folder, { networkEnabled: true, policy: { network } }),
         { code: "QSB_E_INVALID", where: "/network/mode" });
 });
 
@@ -106,7 +107,8 @@ test("a secret of this process's environment stays here", async () => {
 test("a timeout ends grandchildren, too", async () => {
     const word = mark();
     const result = await sandbox.execute(
-        `(setsid sh -c 'trap "" TERM; while :; do sleep 1; done' ${word} &) ; (sh -c 'sleep 100; :' ${word} &) ; sleep 100`,
+        `(setsid sh -c 'trap "" TERM; while :; do sleep 1; done' ${word} &)
+        (sh -c 'sleep 100; :' ${word} &); sleep 100`,
         folder, { timeout: 1 });
     assert.equal(result.exitCode, 124);
     assert.equal(result.timedOut, true);
@@ -119,8 +121,8 @@ test("a grandchild that keeps the output open does not keep the result back", as
 });
 
 test("memory beyond the limit ends the command and is told", async () => {
-    const result = await sandbox.execute(["node", "-e", "const a = []; for (;;) a.push(Buffer.alloc(1 << 22, 1))"], folder,
-        { memoryLimit: "256m" });
+    const script = "const a = []; for (;;) a.push(Buffer.alloc(1 << 22, 1))";
+    const result = await sandbox.execute(["node", "-e", script], folder, { memoryLimit: "256m" });
     assert.equal(result.outOfMemory, true);
     assert.notEqual(result.exitCode, 0);
 });

@@ -103,7 +103,8 @@ test("a worker that is terminated in the moment of a start leaves nothing", asyn
     for (let round = 0; round < 10; round++) {
         const thread = worker(`
             const { QimingSandbox } = require(${PACKAGE});
-            new QimingSandbox().spawn(["sh", "-c", "sleep 1000; :", "${word}"], { workspace: ${JSON.stringify(folder)} });
+            new QimingSandbox().spawn(["sh", "-c", "sleep 1000; :", "${word}"],
+                { workspace: ${JSON.stringify(folder)} });
             parentPort.postMessage("started");
         `);
         await thread.said;
@@ -156,7 +157,8 @@ test("a host whose own 0, 1 and 2 are closed runs commands, too", async () => {
         const { QimingSandbox } = require(${PACKAGE});
         const sandbox = new QimingSandbox();
         void (async () => {
-            const child = sandbox.spawn("cat; echo bad >&2", { workspace: ${JSON.stringify(folder)}, encoding: "utf8" });
+            const child = sandbox.spawn("cat; echo bad >&2",
+                { workspace: ${JSON.stringify(folder)}, encoding: "utf8" });
             child.stdin.end("in ");
             let text = "";
             for await (const event of child) if (event.data) text += event.data;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import {
+    chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { QimingSandbox, ROOT, workspace } from "./setup.mjs";
@@ -12,7 +14,8 @@ const project = join(folder, "project");
 
 /** npm without a network and without anybody's settings; the program is the one under test. */
 function npm(cwd, ...words) {
-    const env = { ...process.env, npm_config_cache: join(folder, "cache"), npm_config_userconfig: join(folder, "npmrc") };
+    const settings = { npm_config_cache: join(folder, "cache"), npm_config_userconfig: join(folder, "npmrc") };
+    const env = { ...process.env, ...settings };
     delete env.QIMING_SANDBOX_NATIVE;
     return execFileSync("npm", words, { cwd, env, encoding: "utf8" });
 }
@@ -30,7 +33,8 @@ before(() => {
     mkdirSync(project);
     for (const name of readdirSync(NATIVE)) copyFileSync(join(NATIVE, name), join(prebuilds, name));
     for (const name of readdirSync(ROOT))
-        if (/^(package\.json|README.*|dist)$/.test(name)) cpSync(join(ROOT, name), join(source, name), { recursive: true });
+        if (/^(package\.json|README.*|dist)$/.test(name))
+            cpSync(join(ROOT, name), join(source, name), { recursive: true });
     npm(source, "pack", "--silent", "--pack-destination", folder);
     writeFileSync(join(project, "package.json"), "{\"private\": true}");
     const tarball = readdirSync(folder).find((name) => name.endsWith(".tgz"));
@@ -44,7 +48,7 @@ const SCRIPT = `
     process.stdout.write(result.stdout);
 `;
 
-test("the tarball holds the wrapper, its types, the addon and the program, and nothing that runs at installation", () => {
+test("the tarball holds the wrapper, its types, the addon, the program, and no script", () => {
     const home = join(project, "node_modules/@qiming/sandbox-native");
     const { scripts, dependencies, gypfile } = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
     assert.deepEqual([scripts, dependencies, gypfile], [undefined, undefined, false]);
@@ -127,7 +131,8 @@ test("a foreign binary is an error that names the file, what it is for, what is 
             writeFileSync(join(where, name), bytes);
             const { code, message, hint } = failure({ QIMING_SANDBOX_NATIVE: where });
             assert.equal(code, "QSB_E_UNSUPPORTED");
-            for (const word of [join(where, name), made, TARGET]) assert.ok(message.includes(word), `${message}: ${word}`);
+            for (const word of [join(where, name), made, TARGET])
+                assert.ok(message.includes(word), `${message}: ${word}`);
             assert.ok(hint.includes(TARGET));
         }
     }

@@ -33,7 +33,8 @@ test("a process has a number at once", async () => {
 });
 
 test("a signal reaches the command, which may handle it", async () => {
-    const child = spawn("trap 'echo caught; exit 7' TERM; echo ready; while :; do sleep 0.05; done", { encoding: "utf8" });
+    const child = spawn("trap 'echo caught; exit 7' TERM; echo ready; while :; do sleep 0.05; done",
+        { encoding: "utf8" });
     let text = "";
     for await (const data of child.stdout) {
         text += data;
@@ -130,7 +131,8 @@ test("a stream that is ignored is not there", async () => {
 });
 
 test("a pty is a terminal of the size asked for, and follows resize", async () => {
-    const child = spawn("while :; do stty size; sleep 0.05; done", { pty: { rows: 33, columns: 101 }, encoding: "utf8" });
+    const child = spawn("while :; do stty size; sleep 0.05; done",
+        { pty: { rows: 33, columns: 101 }, encoding: "utf8" });
     let text = "";
     for await (const data of child.stdout) {
         text += data;

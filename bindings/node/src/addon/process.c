@@ -36,7 +36,7 @@ static void end_sandbox(struct process *process)
 	process->end.fd = -1;
 	qsb_sandbox_free(process->sandbox);
 	process->sandbox = NULL;
-	/* Every process below it is dead: what is left in the pipes is all there will be, and is heard before the end. */
+	/* Every process below it is dead: what is left in the pipes is all there will be, and heard first. */
 	source_finish(&process->lines);
 	source_finish(&process->out);
 	source_finish(&process->err);
