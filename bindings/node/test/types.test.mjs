@@ -7,8 +7,8 @@ import { ROOT } from "./setup.mjs";
 for (const name of ["types.mts", "types.cts"]) {
     test(`the types are as documented for ${name.endsWith("mts") ? "import" : "require"}`, () => {
         const { status, stdout } = spawnSync(process.execPath, [
-            join(ROOT, "node_modules/typescript/bin/tsc"), "--noEmit", "--strict", "--exactOptionalPropertyTypes", "--module", "node16", "--target", "es2022", "--types", "node",
-            join("test", name)], { cwd: ROOT, encoding: "utf8" });
+            join(ROOT, "node_modules/typescript/bin/tsc"), "--noEmit", "--strict", "--exactOptionalPropertyTypes",
+            "--module", "node16", "--target", "es2022", "--types", "node", join("test", name)], { cwd: ROOT, encoding: "utf8" });
         assert.equal(status, 0, stdout);
     });
 }

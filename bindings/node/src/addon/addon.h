@@ -83,7 +83,7 @@ struct order {
  * ------------------------------------------------------------------------------------------------------ */
 
 /* Bytes that JavaScript has not asked for more after: beyond it a stream is not read. */
-enum { MOST_UNREAD = 1024 * 1024, PIECE = 64 * 1024 };
+enum { MOST_UNREAD = 1024 * 1024, PIECE = 256 * 1024 };
 
 struct process;
 
@@ -99,7 +99,10 @@ struct source {
 	struct watch watch; /* first */
 	enum event_kind kind, end;
 	size_t unread;
-	bool roomy; /* its pipe was made larger */
+	uint64_t total;   /* bytes */
+	uint64_t read_at; /* microseconds */
+	bool roomy;       /* its pipe was made larger */
+	bool resting;
 };
 
 struct sink {
@@ -135,6 +138,8 @@ struct environment {
 	pthread_t thread;
 	bool running; /* the thread */
 	int epoll, orders_fd;
+	struct watch rest; /* the timer of resting streams; its process is NULL */
+	bool rest_is_due;
 
 	pthread_mutex_t lock; /* for what follows */
 	pthread_cond_t started;
@@ -190,6 +195,8 @@ int64_t process_pid(struct environment *environment, uint32_t id);
 void source_open(struct source *source, struct process *process, enum event_kind kind, enum event_kind end);
 void source_credit(struct source *source, size_t bytes);
 void source_finish(struct source *source);
+/* The timer of the resting ones is due. */
+void sources_wake(struct watch *rest);
 void sink_open(struct sink *sink, struct process *process);
 void sink_add(struct sink *sink, struct order *piece);
 void sink_finish(struct sink *sink);

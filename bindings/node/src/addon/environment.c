@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "addon.h"
@@ -17,7 +18,7 @@ struct environment *environment_new(void)
 
 	if (!environment)
 		return NULL;
-	environment->epoll = environment->orders_fd = -1;
+	environment->epoll = environment->orders_fd = environment->rest.fd = -1;
 	pthread_mutex_init(&environment->lock, NULL);
 	pthread_cond_init(&environment->started, NULL);
 	return environment;
@@ -34,13 +35,18 @@ void environment_free(napi_env env, void *data, void *hint)
 	free(environment);
 }
 
+static void close_at(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 static void close_descriptors(struct environment *environment)
 {
-	if (environment->epoll >= 0)
-		close(environment->epoll);
-	if (environment->orders_fd >= 0)
-		close(environment->orders_fd);
-	environment->epoll = environment->orders_fd = -1;
+	close_at(&environment->epoll);
+	close_at(&environment->orders_fd);
+	close_at(&environment->rest.fd);
 }
 
 void environment_close(void *data)
@@ -102,12 +108,17 @@ static int start_thread(struct environment *environment)
 
 static bool open_descriptors(napi_env env, struct environment *environment)
 {
-	struct epoll_event wanted = {.events = EPOLLIN, .data = {.ptr = NULL}};
+	struct epoll_event orders = {.events = EPOLLIN, .data = {.ptr = NULL}};
+	struct epoll_event rest = {.events = EPOLLIN, .data = {.ptr = &environment->rest}};
 
 	environment->epoll = epoll_create1(EPOLL_CLOEXEC);
 	environment->orders_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (environment->epoll >= 0 && environment->orders_fd >= 0 &&
-	    epoll_ctl(environment->epoll, EPOLL_CTL_ADD, environment->orders_fd, &wanted) == 0)
+	environment->rest.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	environment->rest.waiting = true;
+	environment->rest.ready = sources_wake;
+	if (environment->epoll >= 0 && environment->orders_fd >= 0 && environment->rest.fd >= 0 &&
+	    epoll_ctl(environment->epoll, EPOLL_CTL_ADD, environment->orders_fd, &orders) == 0 &&
+	    epoll_ctl(environment->epoll, EPOLL_CTL_ADD, environment->rest.fd, &rest) == 0)
 		return true;
 	close_descriptors(environment);
 	return value_throw(env, QSB_E_OS, strerror(errno));

@@ -1,13 +1,17 @@
 /* The descriptors of a process, each of them as fast as its slower side. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "addon.h"
 
-enum { MOST_PIECES = 8, PIPE_ROOM = 256 * 1024 };
+enum { MOST_PIECES = 4, PIPE_ROOM = 512 * 1024, BUSY = 1024 * 1024, REST_US = 200 };
 
 static void set_nonblocking(int fd)
 {
@@ -37,24 +41,34 @@ static void end_source(struct source *source, int reason)
  * the pipe stays as it is. */
 static void give_room(struct source *source)
 {
-	if (source->roomy)
+	if (source->roomy || source->total < BUSY)
 		return;
 	source->roomy = true;
 	fcntl(source->watch.fd, F_SETPIPE_SZ, PIPE_ROOM);
 }
 
+static size_t piece_size(int fd)
+{
+	int there = 0;
+
+	/* At the end of the stream there is nothing, and something has to be read to see it. */
+	if (ioctl(fd, FIONREAD, &there) < 0 || there <= 0)
+		return 1;
+	return there < PIECE ? (size_t)there : PIECE;
+}
+
 /* One piece. false: there is none now, or no more. */
 static bool read_piece(struct source *source)
 {
-	struct event *event = event_new(source->watch.process, source->kind, NULL, PIECE);
-	struct event *smaller;
+	size_t size = piece_size(source->watch.fd);
+	struct event *event = event_new(source->watch.process, source->kind, NULL, size);
 	ssize_t got;
 
 	if (!event) {
 		end_source(source, ENOMEM);
 		return false;
 	}
-	got = read(source->watch.fd, event->data, PIECE);
+	got = read(source->watch.fd, event->data, size);
 	if (got <= 0) {
 		int reason = got < 0 ? errno : 0;
 
@@ -63,14 +77,62 @@ static bool read_piece(struct source *source)
 			end_source(source, reason);
 		return false;
 	}
-	if (got == PIECE)
-		give_room(source);
-	else if ((smaller = realloc(event, sizeof(*event) + (size_t)got)) != NULL)
-		event = smaller;
 	event->length = (size_t)got;
 	source->unread += (size_t)got;
+	source->total += (size_t)got;
+	give_room(source);
 	queue_event(source->watch.process->environment, event);
-	return got == PIECE;
+	return true;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Whoever writes in small pieces without a pause would be read in small pieces, each of them a turn of two threads. Its
+ * pipe fills meanwhile. What comes after a pause is read at once. */
+static void rest(struct source *source)
+{
+	static const struct itimerspec due = {.it_value = {.tv_nsec = REST_US * 1000}};
+	struct environment *environment = source->watch.process->environment;
+	uint64_t now = now_us();
+	bool soon = now - source->read_at < REST_US;
+
+	source->read_at = now;
+	if (!soon)
+		return;
+	/* One timer for all: whoever comes later rests less. */
+	if (!environment->rest_is_due && timerfd_settime(environment->rest.fd, 0, &due, NULL) < 0)
+		return;
+	environment->rest_is_due = source->resting = true;
+	watch_set(&source->watch, EPOLLIN, false);
+}
+
+static void go_on(struct source *source)
+{
+	bool on = !source->resting && source->unread < MOST_UNREAD;
+
+	watch_set(&source->watch, EPOLLIN, on);
+}
+
+void sources_wake(struct watch *timer)
+{
+	struct environment *environment =
+		(struct environment *)(void *)((char *)timer - offsetof(struct environment, rest));
+	uint64_t count;
+
+	if (read(timer->fd, &count, sizeof(count)) < 0)
+		return;
+	environment->rest_is_due = false;
+	for (struct process *process = environment->processes; process; process = process->next) {
+		process->out.resting = process->err.resting = false;
+		go_on(&process->out);
+		go_on(&process->err);
+	}
 }
 
 static void source_ready(struct watch *watch)
@@ -79,9 +141,10 @@ static void source_ready(struct watch *watch)
 
 	for (int i = 0; i < MOST_PIECES && source->unread < MOST_UNREAD; i++)
 		if (!read_piece(source))
-			return;
-	if (source->unread >= MOST_UNREAD)
-		watch_set(watch, EPOLLIN, false);
+			break;
+	if (source->watch.fd >= 0 && source->kind != EVENT_LINES)
+		rest(source);
+	go_on(source);
 }
 
 void source_open(struct source *source, struct process *process, enum event_kind kind, enum event_kind end)
@@ -99,8 +162,7 @@ void source_open(struct source *source, struct process *process, enum event_kind
 void source_credit(struct source *source, size_t bytes)
 {
 	source->unread -= bytes < source->unread ? bytes : source->unread;
-	if (source->unread < MOST_UNREAD)
-		watch_set(&source->watch, EPOLLIN, true);
+	go_on(source);
 }
 
 void source_finish(struct source *source)
