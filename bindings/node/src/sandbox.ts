@@ -135,7 +135,8 @@ export class QimingSandbox {
         const policy = policyOf(config);
         const checked = await this.checkPolicy(policy);
         if (!checked.valid) throw errorOf(checked);
-        const operands = what.path !== undefined ? ["path", resolve(workspace, what.path)] :
+        const path = what.path?.startsWith("~") ? what.path : resolve(workspace, what.path ?? "");
+        const operands = what.path !== undefined ? ["path", path] :
             what.host !== undefined ? ["host", what.host] : ["--", ...(what.command ?? [])];
         const options = ["explain", "--json", "--workspace", resolve(workspace), "--policy-fd", "0"];
         return JSON.parse(await this.ask([...options, ...operands], JSON.stringify(policy))) as

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { QimingSandbox, ROOT, collect, workspace } from "./setup.mjs";
@@ -26,6 +27,7 @@ test("explain tells what a path, a host and a command may do", async () => {
     const path = await sandbox.explain({ path: "/etc/passwd" }, folder);
     assert.deepEqual([path.read, path.write], [true, false]);
     assert.equal((await sandbox.explain({ path: "x" }, folder)).write, true);
+    assert.equal((await sandbox.explain({ path: "~/x" }, folder)).path, join(homedir(), "x"));
     const config = { networkEnabled: true, allowedDomains: ["*.example.com"], deniedDomains: ["bad.example.com"] };
     const hosts = ["a.example.com", "bad.example.com", "example.org"];
     const verdicts = await Promise.all(hosts.map((host) => sandbox.explain({ host }, folder, config)));
@@ -99,6 +101,12 @@ test("a denied host is a denial", async () => {
     const denial = result.denials.find(({ kind }) => kind === "network");
     assert.match(denial.target, /^denied\.example\.com/);
     assert.equal(result.sandbox.network.denied, 1);
+});
+
+test("the example plays an agent's turn to its end", () => {
+    const said = execFileSync(process.execPath, [join(ROOT, "examples/agent.mjs")], { encoding: "utf8" });
+    assert.match(said, /> node sum\.test\.mjs[^]*AssertionError[^]*\[refused: write .*release\.key\]/);
+    assert.match(said, /1 test passed\n\nfixed: sum\(\) subtracted\n$/);
 });
 
 test("a policy file of the project does not widen what the application says", async () => {
