@@ -16,8 +16,18 @@ TARGETS = [
     ('network connect', 'connect and first byte through the filter, against direct', 'x', 4, 2.3),
     ('network start', 'added to a cold start by a filtered network', 'ms', 1.0, 0.4),
     ('network crowd', 'the broker with 2,000 connections open, and after 10,000 more', 'MB', 40, 15),
+    ('node blocked', 'Node: thread blocked by a start at 1.5 GB, against spawn', 'x', 0.02, 0.002),
+    ('node total', 'Node: added to the program by itself', 'ms', 0.6, 0.2),
+    ('node stream', 'Node: throughput of 1 GiB of output, against spawn', 'x', 0.7, 1.0),
+    ('node drift', 'Node: a timer of 5 ms while 64 commands run: late by', 'ms', 5, 2),
+    ('node growth', 'Node: memory grown by 10,000 commands', 'MB', 3, 1),
+    ('node things', 'Node: descriptors, threads, processes left by them', '', 0, 0),
     ('reap', 'timeout with 500 processes that ignore SIGTERM: all dead after', 's', 0.2, 0.05),
 ]
+
+
+def digits_of(unit, least):
+    return 4 if 0 < least < 0.1 else 3 if unit == 's' else 2
 
 
 def targets(reached):
@@ -27,7 +37,7 @@ def targets(reached):
         if key in reached:
             value = reached[key]
             # Judged as it is printed: 1.001 times is 1.00 times.
-            shown = round(value, 3 if unit == 's' else 2)
+            shown = round(value, digits_of(unit, least))
             # Where the aim is the larger one, more is better.
             sign = -1 if aim > least else 1
             verdict = ('aim reached' if shown * sign <= aim * sign else
@@ -73,6 +83,6 @@ def show_section(section):
 def show_targets(rows):
     print(f'\n{"Targets":<66}{"measured":>10}{"at least":>10}{"aim":>8}')
     for row in rows:
-        digits = 3 if row['unit'] == 's' else 2
+        digits = digits_of(row['unit'], row['atLeast'])
         value = '-' if row['value'] is None else f'{row["value"]:.{digits}f} {row["unit"]}'
         print(f'  {row["measure"]:<64}{value:>10}{row["atLeast"]:>10}{row["aim"]:>8}  {row["verdict"]}')

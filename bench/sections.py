@@ -7,6 +7,7 @@ import time
 import memory
 from measure import Broken
 from network import Network
+from node import Node
 from tools import BUBBLEWRAP, OURS, PLAIN
 
 RULES = (10, 1000, 10000)
@@ -22,7 +23,8 @@ class Sections:
     def all(self):
         return {'cold': self.cold, 'peers': self.peers, 'rules': self.rules, 'rate': self.rate, 'memory': self.memory,
                 'build': self.build, 'programs': self.programs, 'live': self.live, 'reap': self.reap,
-                **Network(self.place, self.tools, self.reached).all()}
+                **Network(self.place, self.tools, self.reached).all(),
+                **Node(self.place, self.tools, self.reached).all()}
 
     def commands(self, argv, options=(), names=(PLAIN, BUBBLEWRAP, OURS)):
         found = {name: self.tools.commands[name] for name in names if name in self.tools.commands}

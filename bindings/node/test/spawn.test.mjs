@@ -32,6 +32,24 @@ test("a process has a number at once", async () => {
     assert.equal(child.kill(), false);
 });
 
+test("many processes that start at once have numbers, orders and ends of their own", async () => {
+    const children = Array.from({ length: 40 }, () => spawn(["cat"], { encoding: "utf8" }));
+    for (const [number, child] of children.entries())
+        if (number % 3 === 0) child.stdin.end(`${number}`);
+    const pids = children.map(({ pid }) => pid);
+    assert.equal(new Set(pids).size, 40);
+    for (const pid of pids) process.kill(pid, 0);
+    for (const [number, child] of children.entries()) {
+        if (number % 3 === 1) child.kill("SIGKILL");
+        if (number % 3 === 2) child.stdin.end(`${number}`);
+    }
+    for (const [number, child] of children.entries()) {
+        const events = await collect(child);
+        assert.equal(events.at(-1).result.exitCode, number % 3 === 1 ? 137 : 0);
+        assert.equal(textOf(events, "stdout"), number % 3 === 1 ? "" : `${number}`);
+    }
+});
+
 test("a signal reaches the command, which may handle it", async () => {
     const child = spawn("trap 'echo caught; exit 7' TERM; echo ready; while :; do sleep 0.05; done",
         { encoding: "utf8" });

@@ -119,7 +119,8 @@ struct process {
 	struct environment *environment;
 	struct qsb_sandbox *sandbox; /* NULL: a tool, or it was not started, or has ended */
 	uint32_t id;
-	int64_t pid; /* 0: it was not started */
+	int64_t pid;         /* 0: it was not started */
+	uint64_t started_at; /* microseconds */
 	struct source out, err, lines;
 	struct sink in;
 	struct watch end; /* the answer; of a tool: a pidfd */
@@ -140,14 +141,15 @@ struct environment {
 	int epoll, orders_fd;
 	struct watch rest; /* the timer of resting streams; its process is NULL */
 	bool rest_is_due;
+	struct order *waiting, *last_waiting; /* starts that have not had their turn; the thread's own */
 
 	pthread_mutex_t lock; /* for what follows */
 	pthread_cond_t started;
 	struct order *orders, *last_order;
 	struct event *events, *last_event;
-	bool woken;   /* JavaScript will come for events */
-	bool closing; /* the environment is going */
-	uint32_t started_through;
+	bool woken;                               /* JavaScript will come for events */
+	bool closing;                             /* the environment is going */
+	uint32_t started_through, wanted_through; /* the last start; the last one whose number is waited for */
 	struct process *processes;
 };
 
@@ -161,6 +163,8 @@ bool environment_open(napi_env env, struct environment *environment);
 
 /* queue.c. They take the order or the event over. */
 void queue_order(struct environment *environment, struct order *order);
+/* Wakes the thread. */
+void queue_wake(struct environment *environment);
 struct order *queue_take_orders(struct environment *environment);
 /* Called on the thread. */
 void queue_event(struct environment *environment, struct event *event);
@@ -180,8 +184,15 @@ void *thread_run(void *environment);
 void watch_set(struct watch *watch, uint32_t what, bool on);
 void watch_close(struct watch *watch);
 
+/* launches.c: on the thread only. */
+void launches_add(struct environment *environment, struct order *order);
+/* All up to this one, now. */
+void launches_through(struct environment *environment, uint32_t id);
+/* Those whose turn it is: the milliseconds until another one's may be, -1 where none waits. */
+int launches_go_on(struct environment *environment);
+
 /* process.c: on the thread only, but for process_pid. */
-void process_start(struct environment *environment, struct order *order);
+void process_start(struct environment *environment, struct order *order, uint64_t now);
 void process_obey(struct environment *environment, struct order *order);
 /* Removes what has ended and is forgotten: at a moment when no event of epoll can name it any more. */
 void processes_sweep(struct environment *environment);

@@ -29,6 +29,7 @@ void environment_free(napi_env env, void *data, void *hint)
 	struct environment *environment = data;
 
 	orders_free(environment->orders);
+	orders_free(environment->waiting);
 	events_free(environment->events);
 	pthread_cond_destroy(&environment->started);
 	pthread_mutex_destroy(&environment->lock);
@@ -51,14 +52,12 @@ static void close_descriptors(struct environment *environment)
 
 void environment_close(void *data)
 {
-	static const uint64_t one = 1;
 	struct environment *environment = data;
 
 	pthread_mutex_lock(&environment->lock);
 	environment->closing = true;
 	pthread_mutex_unlock(&environment->lock);
-	while (write(environment->orders_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		continue;
+	queue_wake(environment);
 	pthread_join(environment->thread, NULL);
 	environment->running = false;
 	/* Nobody calls it any more: the thread was the only one. */

@@ -93,7 +93,7 @@ static void note_started(struct environment *environment, struct process *proces
 	pthread_mutex_unlock(&environment->lock);
 }
 
-void process_start(struct environment *environment, struct order *order)
+void process_start(struct environment *environment, struct order *order, uint64_t now)
 {
 	struct process *process = calloc(1, sizeof(*process));
 	struct process nobody = {.environment = environment, .id = order->id};
@@ -104,6 +104,7 @@ void process_start(struct environment *environment, struct order *order)
 		process->environment = environment;
 		process->id = order->id;
 		process->tool = order->launch->tool;
+		process->started_at = now;
 		process->in.watch.fd = process->out.watch.fd = process->err.watch.fd = -1;
 		process->lines.watch.fd = process->end.fd = -1;
 		rc = start_program(process, order->launch, &err);
@@ -235,14 +236,30 @@ void processes_end(struct environment *environment)
 	}
 }
 
+static bool is_started(const struct environment *environment, uint32_t id)
+{
+	/* Numbers are given in the order of the starts. The difference, since they begin anew one day. */
+	return (int32_t)(environment->started_through - id) >= 0;
+}
+
 int64_t process_pid(struct environment *environment, uint32_t id)
 {
 	const struct process *process;
 	int64_t pid = 0;
+	bool late;
 
+	/* Of nobody that could be waited for. */
+	if (!environment->running || (int32_t)(environment->last_id - id) < 0)
+		return 0;
 	pthread_mutex_lock(&environment->lock);
-	/* Numbers are given in the order of the starts. The difference, since they begin anew one day. */
-	while (environment->running && (int32_t)(environment->started_through - id) < 0)
+	late = !is_started(environment, id);
+	if (late)
+		environment->wanted_through = id;
+	pthread_mutex_unlock(&environment->lock);
+	if (late)
+		queue_wake(environment);
+	pthread_mutex_lock(&environment->lock);
+	while (!is_started(environment, id))
 		pthread_cond_wait(&environment->started, &environment->lock);
 	process = find(environment, id);
 	if (process)

@@ -39,9 +39,16 @@ void orders_free(struct order *first)
 	}
 }
 
-void queue_order(struct environment *environment, struct order *order)
+void queue_wake(struct environment *environment)
 {
 	static const uint64_t one = 1;
+
+	while (write(environment->orders_fd, &one, sizeof(one)) < 0 && errno == EINTR)
+		continue;
+}
+
+void queue_order(struct environment *environment, struct order *order)
+{
 	bool first;
 
 	pthread_mutex_lock(&environment->lock);
@@ -53,8 +60,8 @@ void queue_order(struct environment *environment, struct order *order)
 	environment->last_order = order;
 	pthread_mutex_unlock(&environment->lock);
 	/* The thread takes all there are: only the first one has to wake it. */
-	while (first && write(environment->orders_fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		continue;
+	if (first)
+		queue_wake(environment);
 }
 
 struct order *queue_take_orders(struct environment *environment)

@@ -36,12 +36,27 @@ static void obey_all(struct environment *environment)
 		struct order *next = order->next;
 
 		order->next = NULL;
-		if (order->kind == ORDER_START)
-			process_start(environment, order);
-		else
+		if (order->kind == ORDER_START) {
+			launches_add(environment, order);
+		} else {
+			/* An order to one that waits: it is needed now. */
+			launches_through(environment, order->id);
 			process_obey(environment, order);
+		}
 		order = next;
 	}
+}
+
+/* Somebody waits for a number. */
+static void start_wanted(struct environment *environment)
+{
+	uint32_t wanted;
+
+	pthread_mutex_lock(&environment->lock);
+	wanted = environment->wanted_through;
+	pthread_mutex_unlock(&environment->lock);
+	if (wanted)
+		launches_through(environment, wanted);
 }
 
 static bool is_closing(struct environment *environment)
@@ -70,15 +85,18 @@ void *thread_run(void *data)
 	struct environment *environment = data;
 	struct epoll_event ready[MOST_READY];
 	uint64_t count;
+	int patience = -1;
 
 	while (!is_closing(environment)) {
-		int found = epoll_wait(environment->epoll, ready, MOST_READY, -1);
+		int found = epoll_wait(environment->epoll, ready, MOST_READY, patience);
 
 		if (found < 0 && errno != EINTR)
 			break;
 		serve(ready, found);
 		if (read(environment->orders_fd, &count, sizeof(count)) > 0)
 			obey_all(environment);
+		start_wanted(environment);
+		patience = launches_go_on(environment);
 		processes_sweep(environment);
 	}
 	processes_end(environment);
