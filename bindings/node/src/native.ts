@@ -9,7 +9,7 @@ const PROGRAM = process.platform === "win32" ? "qiming-sandbox.exe" : "qiming-sa
 /** "linux-x64": the name of a folder that holds the addon and the program. */
 export const TARGET = `${process.platform}-${process.arch}`;
 
-/** Those that this version is built for; the others come with later ones. */
+/** Where this version can be built; the others come with later ones. */
 const BUILT_FOR: readonly string[] = ["linux-x64", "linux-arm64"];
 
 interface Place {
@@ -60,7 +60,7 @@ function find(explicit: string | undefined): string {
     const looked = all.map(({ folder }) => join(folder, ADDON)).join(", ");
     return fail(`there is no ${ADDON} for ${TARGET}; looked for ${looked}`, BUILT_FOR.includes(TARGET)
         ? `install the package anew, or build it with \`make prebuilt\` and set QIMING_SANDBOX_NATIVE to its folder`
-        : `the sandbox is not built for ${TARGET} yet; it is for ${BUILT_FOR.join(", ")}`);
+        : `there is no sandbox for ${TARGET} yet, only for ${BUILT_FOR.join(", ")}`);
 }
 
 const MACHINES: Readonly<Record<number, string>> = { 3: "ia32", 40: "arm", 62: "x64", 183: "arm64", 243: "riscv64" };

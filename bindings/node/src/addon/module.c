@@ -1,6 +1,9 @@
 /* The module: one `struct environment` for each environment of Node that loads it. */
 #include "addon.h"
 
+/* What the macro makes. */
+NAPI_MODULE_EXPORT int32_t NODE_API_MODULE_GET_API_VERSION(void);
+
 NAPI_MODULE_INIT()
 {
 	struct environment *environment = environment_new();

@@ -97,7 +97,7 @@ static uint64_t now_us(void)
  * pipe fills meanwhile. What comes after a pause is read at once. */
 static void rest(struct source *source)
 {
-	static const struct itimerspec due = {.it_value = {.tv_nsec = REST_US * 1000}};
+	static const struct itimerspec due = {.it_value = {.tv_nsec = REST_US * 1000L}};
 	struct environment *environment = source->watch.process->environment;
 	uint64_t now = now_us();
 	bool soon = now - source->read_at < REST_US;

@@ -93,8 +93,10 @@ static bool get_words(napi_env env, napi_value object, const char *name, char **
 	uint32_t count;
 	bool there;
 
-	if (!get(env, object, name, &list, &there) || !there)
-		return !there;
+	if (!get(env, object, name, &list, &there))
+		return false;
+	if (!there)
+		return true;
 	if (!value_ok(env, napi_get_array_length(env, list, &count)))
 		return false;
 	*out = calloc((size_t)count + 1, sizeof(**out));
