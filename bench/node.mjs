@@ -23,8 +23,8 @@ function plain(command) {
 }
 
 /**
- * Times of both ways, taken in turns of a few each: a fork leaves all memory to be copied on the next write to it, which
- * would be counted as the other's.
+ * Times of both ways, taken in turns of a few each: a fork leaves all memory to be copied on the next write to it,
+ * which would be counted as the other's.
  */
 async function times(count, ...ways) {
     const got = ways.map(() => []);

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { ROOT } from "./setup.mjs";
 
 const COMPILER = join(ROOT, "node_modules/typescript/bin/tsc");
-const OPTIONS = "--noEmit --strict --exactOptionalPropertyTypes --module node16 --target es2022 --types node".split(" ");
+const OPTIONS = ["--noEmit", "--strict", "--exactOptionalPropertyTypes", "--module", "node16", "--target", "es2022",
+    "--types", "node"];
 
 for (const name of ["types.mts", "types.cts"]) {
     test(`the types are as documented for ${name.endsWith("mts") ? "import" : "require"}`, () => {
