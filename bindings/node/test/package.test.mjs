@@ -66,6 +66,19 @@ test("the tarball installed without scripts runs a command, by import and by req
         assert.equal(node([name]), `installed\n${project}\n`);
 });
 
+test("five lines of TypeScript in the fresh folder stream a command's output", () => {
+    writeFileSync(join(project, "five.mts"), `import { QimingSandbox } from "@qiming/sandbox-native";
+const sandbox = new QimingSandbox();
+const child = sandbox.spawn("echo one; sleep 0.1; echo two", { workspace: ".", encoding: "utf8" });
+for await (const event of child) if (event.type === "stdout") process.stdout.write(event.data);
+console.log((await child.result).exitCode);
+`);
+    const compiler = join(ROOT, "node_modules/typescript/bin/tsc");
+    node([compiler, "--strict", "--module", "node16", "--target", "es2022", "--types", "node", "--typeRoots",
+        join(ROOT, "node_modules/@types"), "five.mts"]);
+    assert.equal(node(["five.mjs"]), "one\ntwo\n0\n");
+});
+
 function failure(env, options = {}) {
     const script = `
         const { QimingSandbox } = require("@qiming/sandbox-native");
