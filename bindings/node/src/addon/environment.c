@@ -28,6 +28,8 @@ void environment_free(napi_env env, void *data, void *hint)
 {
 	struct environment *environment = data;
 
+	if (environment->turn)
+		napi_delete_reference(env, environment->turn);
 	orders_free(environment->orders);
 	orders_free(environment->waiting);
 	events_free(environment->events);
