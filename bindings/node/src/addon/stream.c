@@ -11,7 +11,7 @@
 
 #include "addon.h"
 
-enum { MOST_PIECES = 4, PIPE_ROOM = 512 * 1024, BUSY = 1024 * 1024, REST_US = 200 };
+enum { MOST_PIECES = 4, PIPE_ROOM = 512 * 1024, BUSY = 1024 * 1024, REST_US = 100 };
 
 static void set_nonblocking(int fd)
 {
