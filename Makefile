@@ -48,8 +48,8 @@ fuzz:             ## fuzzes each parser for SECONDS=30
 	@tests/fuzz/run $(BUILD)/fuzz $(SECONDS)
 
 bench: build      ## measures against plain spawn, bubblewrap and, after bench-peers, srt and codex
-	@scripts/setup bench
-	@scripts/build all
+	@scripts/setup bench node
+	@scripts/build all node
 	@bench/run
 
 bench-peers:      ## installs srt and codex below build/ for `make bench`
