@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -13,6 +13,23 @@ test("check gives the doctor's report", async () => {
     const report = await sandbox.check();
     assert.equal(report.usable, true);
     assert.ok(report.backends[0].facts.some(({ name }) => name === "kernel"));
+});
+
+test("on a machine that cannot run a sandbox nothing runs, and the hint is what the doctor says", () => {
+    const script = `
+        const { QimingSandbox } = require(${JSON.stringify(join(ROOT, "dist/index.js"))});
+        const sandbox = new QimingSandbox();
+        sandbox.execute("echo x > ran", ".").catch(async ({ code, hint }) =>
+            console.log(JSON.stringify({ code, hint, available: sandbox.isAvailable(), ...await sandbox.check() })));
+    `;
+    // A namespace of users in which no further one can be made.
+    const said = execFileSync("unshare", ["--user", "--map-root-user", "sh", "-c",
+        "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"", "sh", process.execPath, "-e", script],
+        { cwd: folder, encoding: "utf8" });
+    const { code, hint, available, usable } = JSON.parse(said);
+    assert.deepEqual([code, available, usable], ["QSB_E_UNSUPPORTED", false, false]);
+    assert.match(hint, /sysctl .*max_user_namespaces/);
+    assert.ok(!existsSync(join(folder, "ran")));
 });
 
 test("a policy is checked without being used", async () => {
