@@ -22,7 +22,7 @@ enum {
 	FILES_MAX = 65536,
 	FILES_RESERVED = 64,    /* listeners, name servers, questions */
 	FILES_A_CONNECTION = 4, /* two sockets, and a pipe while bytes are on their way */
-	LAST_WORDS_MS = 400,
+	LAST_WORDS_MS = 2000,
 	KEPT_MAX = 1024
 };
 

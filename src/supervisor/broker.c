@@ -8,7 +8,7 @@
 #include "core/error.h"
 #include "supervisor/internal.h"
 
-enum { LAST_WORDS_MS = 500, EVENTS_AT_ONCE = 64 };
+enum { LAST_WORDS_MS = 2500, EVENTS_AT_ONCE = 64 };
 
 /* ---- what it says ---- */
 
