@@ -63,6 +63,13 @@ interface Told {
     readonly data: Buffer | ToldError | undefined;
 }
 
+/** Uncaught, as it would be in any callback of Node, but nothing that stands behind it is left out. */
+export function throwLater(error: unknown): void {
+    queueMicrotask(() => {
+        throw error;
+    });
+}
+
 /** The way to the addon of this environment. */
 export class Channel {
     private readonly hearers = new Map<number, Hearer>();
@@ -92,11 +99,8 @@ export class Channel {
             try {
                 this.tell(hearer, id, { kind, value, data: events[at + 3] as Buffer | ToldError | undefined });
             } catch (error) {
-                // Thrown by a listener of the application: uncaught, as it would be in any other callback, but the
-                // events behind it must still be heard.
-                queueMicrotask(() => {
-                    throw error;
-                });
+                // Thrown by a listener of the application: the events behind it must still be heard.
+                throwLater(error);
             }
         }
         setImmediate(() => this.turn());
