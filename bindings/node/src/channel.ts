@@ -1,3 +1,4 @@
+import { isMainThread } from "node:worker_threads";
 import { wrapped, type ToldError } from "./errors.js";
 
 /** Where a stream goes: the C header's QSB_STREAM_*. */
@@ -17,6 +18,8 @@ export interface Launch {
     readonly cwd?: string | undefined;
     readonly policy?: string | undefined;
     readonly backend?: string | undefined;
+    /** "NAME=VALUE"; without it, the process's own of this moment. */
+    readonly environment?: readonly string[] | undefined;
     readonly stdio: readonly [number, number, number];
     readonly flags: number;
     readonly tool: boolean;
@@ -70,6 +73,12 @@ export function throwLater(error: unknown): void {
     });
 }
 
+/** A worker's `process.env` is its own, which C does not see. */
+function workersOwn(): string[] | undefined {
+    if (isMainThread) return undefined;
+    return Object.entries(process.env).map(([name, value]) => `${name}=${value ?? ""}`);
+}
+
 /** The way to the addon of this environment. */
 export class Channel {
     private readonly hearers = new Map<number, Hearer>();
@@ -80,7 +89,7 @@ export class Channel {
 
     start(launch: Omit<Launch, "program">, hearer: Hearer): number {
         try {
-            const id = this.addon.start({ ...launch, program: this.program });
+            const id = this.addon.start({ ...launch, program: this.program, environment: workersOwn() });
             this.hearers.set(id, hearer);
             return id;
         } catch (error) {

@@ -63,6 +63,7 @@ enum order_kind {
 struct launch {
 	char *program;
 	char **argv; /* of the command; of a tool: the program's own arguments */
+	char **surroundings; /* "NAME=VALUE", of the moment of the call */
 	char *command, *workspace, *cwd, *policy, *backend;
 	int32_t stdio[3]; /* QSB_STREAM_* */
 	uint32_t flags;   /* QSB_SPAWN_* */
@@ -123,7 +124,7 @@ struct process {
 	uint64_t started_at; /* microseconds */
 	struct source out, err, lines;
 	struct sink in;
-	struct watch end; /* the answer; of a tool: a pidfd */
+	struct watch end; /* the answer; of a tool: none */
 	bool tool, ended, forgotten;
 };
 
