@@ -22,6 +22,9 @@ export interface Launch {
     readonly environment?: readonly string[] | undefined;
     readonly stdio: readonly [number, number, number];
     readonly flags: number;
+    /** Of the terminal. */
+    readonly rows?: number | undefined;
+    readonly columns?: number | undefined;
     readonly tool: boolean;
 }
 

@@ -25,13 +25,19 @@ export interface TerminalSize {
     readonly columns: number;
 }
 
+export function checkSize(size: TerminalSize): TerminalSize {
+    for (const [name, value] of [["rows", size.rows], ["columns", size.columns]] as const)
+        if (!Number.isInteger(value) || value < 1 || value > 65535)
+            throw new SandboxError("QSB_E_RANGE", `${name} must be from 1 to 65535; it is ${String(value)}`);
+    return size;
+}
+
 /** What a process is started with, and who is told what. */
 export interface Start {
     readonly channel: Channel;
     readonly launch: Omit<Launch, "program">;
     readonly encoding?: BufferEncoding | undefined;
     readonly signal?: AbortSignal | undefined;
-    readonly size?: TerminalSize | undefined;
     readonly denied: (denial: Denial) => void;
     readonly asked: (request: NetworkRequest) => Promise<number>;
     /** Adds to an error what a person can do. */
@@ -117,9 +123,7 @@ export class SandboxProcess<Data extends string | Buffer = Buffer> implements As
 
     /** Tells a command with a pty the size of its terminal. */
     resize(size: TerminalSize): void {
-        for (const [name, value] of [["rows", size.rows], ["columns", size.columns]] as const)
-            if (!Number.isInteger(value) || value < 1 || value > 65535)
-                throw new SandboxError("QSB_E_RANGE", `${name} must be from 1 to 65535; it is ${String(value)}`);
+        checkSize(size);
         if (!this.over) this.start.channel.addon.resize(this.id, size.rows, size.columns);
     }
 
@@ -196,7 +200,6 @@ export class SandboxProcess<Data extends string | Buffer = Buffer> implements As
             const line = JSON.parse(text) as Line;
             if (line.event === "denial" && line.denial) this.hearDenial(line.denial);
             else if (line.event === "networkRequest") this.ask(line);
-            else if (line.event === "started" && this.start.size) this.resize(this.start.size);
         }
     }
 

@@ -5,7 +5,7 @@ import type { CommandExplanation, DoctorReport, HostExplanation, PathExplanation
 import { SandboxError, errorOf, wrapped, type ToldError } from "./errors.js";
 import { channelAt } from "./native.js";
 import type { Policy } from "./policy.js";
-import { SandboxProcess, runTool, type NetworkRequest, type Start, type TerminalSize } from "./process.js";
+import { SandboxProcess, checkSize, runTool, type NetworkRequest, type Start, type TerminalSize } from "./process.js";
 import type { Denial, ExecuteResult } from "./result.js";
 
 export interface SandboxOptions {
@@ -194,6 +194,7 @@ export class QimingSandbox {
             workspace,
             cwd: options.cwd === undefined ? workspace : resolve(workspace, options.cwd),
             policy: JSON.stringify(policyOf(options, options.env)),
+            ...(typeof options.pty === "object" ? checkSize(options.pty) : undefined),
             tool: false,
         };
         const start: Start = {
@@ -201,7 +202,6 @@ export class QimingSandbox {
             launch,
             encoding: options.encoding,
             signal: options.signal,
-            size: typeof options.pty === "object" ? options.pty : undefined,
             denied: (denial) => this.hearDenial(denial),
             asked: (request) => this.answer(request),
             advise: (error) => this.advise(error),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn as spawnPlain } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Worker } from "node:worker_threads";
@@ -76,6 +77,46 @@ test("a worker runs commands, and several of them do at once", async () => {
     assert.deepEqual(await Promise.all(workers.map(({ said }) => said)), ["1\n", "2\n", "3\n", "4\n"]);
     assert.equal((await here).stdout, "0\n");
     await Promise.all(workers.map((thread) => thread.terminate()));
+});
+
+test("a worker's commands have the environment of the worker", async () => {
+    const thread = worker(`
+        const { QimingSandbox } = require(${PACKAGE});
+        process.env.QSB_TEST_OF = "worker";
+        void new QimingSandbox().execute("echo $QSB_TEST_OF", ${JSON.stringify(folder)})
+            .then(({ stdout }) => parentPort.postMessage(stdout));
+    `);
+    assert.equal(await thread.said, "worker\n");
+    await thread.terminate();
+});
+
+test("a module that is loaded anew works beside the old one, which goes on", async () => {
+    const again = createRequire(import.meta.url);
+    const all = [];
+    for (let round = 0; round < 4; round++) {
+        for (const name of Object.keys(again.cache)) if (name.startsWith(join(ROOT, "dist"))) delete again.cache[name];
+        const { QimingSandbox: Fresh } = again(join(ROOT, "dist/index.js"));
+        all.push(new Fresh().execute(`sleep 0.1; echo ${round}`, folder));
+    }
+    assert.deepEqual((await Promise.all(all)).map(({ stdout }) => stdout), ["0\n", "1\n", "2\n", "3\n"]);
+});
+
+test("process.exit in any callback, and a start while Node goes, neither crash nor leave anything", async () => {
+    const word = mark();
+    const start = `sandbox.spawn(["sh", "-c", "yes; :", "${word}"], { workspace: ${JSON.stringify(folder)} })`;
+    const ways = [
+        `${start}.stdout.on("data", () => process.exit(7))`,
+        `${start}.pid; process.exit(7)`,
+        `${start}.stdin.write("x", () => process.exit(7))`,
+        `${start}; setTimeout(() => process.exit(7), 1)`,
+        `process.on("exit", () => { ${start}.pid; process.exitCode = 7; })`,
+    ];
+    for (const way of ways) {
+        const script = `const { QimingSandbox } = require(${PACKAGE}); const sandbox = new QimingSandbox(); ${way}`;
+        const { code, signal, complaints } = await run(script).end;
+        assert.deepEqual([code, signal, complaints], [7, null, ""], way);
+    }
+    await until(() => processesWith(word).length === 0, "the end of the commands");
 });
 
 test("a worker that is terminated in mid-run takes its commands along, and only these", async () => {

@@ -165,5 +165,9 @@ test("an addon that the system cannot load is an error with its cause", () => {
 test("a program without the right to be executed is an error", async () => {
     const made = place("not-executable");
     chmodSync(join(made, "qiming-sandbox"), 0o644);
-    await assert.rejects(new QimingSandbox({ nativePath: made }).execute("true", folder), { code: "QSB_E_NOT_FOUND" });
+    await assert.rejects(new QimingSandbox({ nativePath: made }).execute("true", folder), {
+        code: "QSB_E_NOT_FOUND",
+        message: `there is no right to execute ${join(made, "qiming-sandbox")}`,
+        hint: `chmod +x ${join(made, "qiming-sandbox")}`,
+    });
 });

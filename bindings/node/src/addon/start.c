@@ -26,6 +26,8 @@ static int start_sandbox(struct process *process, const struct launch *launch, s
 	options.stdout_fd = launch->stdio[1];
 	options.stderr_fd = launch->stdio[2];
 	options.flags = launch->flags;
+	options.rows = launch->rows;
+	options.columns = launch->columns;
 	rc = qsb__sandbox_spawn(&process->sandbox, &options, err);
 	if (rc)
 		return rc;

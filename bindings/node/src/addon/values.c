@@ -147,6 +147,15 @@ static bool get_stdio(napi_env env, napi_value object, int32_t out[3])
 	return true;
 }
 
+/* 0 where it is missing. */
+static bool get_number(napi_env env, napi_value object, const char *name, uint32_t *out)
+{
+	napi_value value;
+	bool there;
+
+	return get(env, object, name, &value, &there) && (!there || value_u32(env, value, out));
+}
+
 static bool fill(napi_env env, napi_value from, struct launch *launch)
 {
 	napi_value value;
@@ -156,8 +165,9 @@ static bool fill(napi_env env, napi_value from, struct launch *launch)
 	       get_surroundings(env, from, &launch->surroundings) && get_text(env, from, "command", &launch->command) &&
 	       get_text(env, from, "workspace", &launch->workspace) && get_text(env, from, "cwd", &launch->cwd) &&
 	       get_text(env, from, "policy", &launch->policy) && get_text(env, from, "backend", &launch->backend) &&
-	       get_stdio(env, from, launch->stdio) && get(env, from, "flags", &value, &there) &&
-	       value_u32(env, value, &launch->flags) && get(env, from, "tool", &value, &there) &&
+	       get_stdio(env, from, launch->stdio) && get_number(env, from, "flags", &launch->flags) &&
+	       get_number(env, from, "rows", &launch->rows) && get_number(env, from, "columns", &launch->columns) &&
+	       get(env, from, "tool", &value, &there) &&
 	       value_ok(env, napi_get_value_bool(env, value, &launch->tool)) &&
 	       (launch->program && (launch->argv || !launch->tool)
 			? true
