@@ -169,7 +169,8 @@ test("a pty has its size before the command looks", async () => {
         assert.equal(textOf(events, "stdout").trim(), `${size.rows} 100`);
     });
     await Promise.all(sizes);
-    for (const size of [{ rows: 0, columns: 80 }, { rows: 24 }, { rows: 24, columns: 70000 }, { rows: "x", columns: 1 }]) {
+    const wrong = [{ rows: 0, columns: 80 }, { rows: 24 }, { rows: 24, columns: 70000 }, { rows: "x", columns: 1 }];
+    for (const size of wrong) {
         assert.throws(() => spawn("true", { pty: size }), { name: "SandboxError", code: "QSB_E_RANGE" });
         const child = spawn("true", { pty: true });
         assert.throws(() => child.resize(size), { name: "SandboxError", code: "QSB_E_RANGE" });
