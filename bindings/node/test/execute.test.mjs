@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { constants, homedir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { QimingSandbox, SandboxError, mark, processesWith, required, until, workspace } from "./setup.mjs";
@@ -73,6 +73,12 @@ test("a failure to run is a SandboxError with code, hint and place", async () =>
     assert.match(error.hint, /\/limits\/memory/);
     await assert.rejects(sandbox.execute("true", join(folder, "missing")), { code: "QSB_E_NOT_FOUND" });
     await assert.rejects(sandbox.execute("true", folder, { policy: { nonsense: 1 } }), { code: "QSB_E_UNKNOWN" });
+});
+
+test("a text that is longer than an argument can be is an error that says what to do", async () => {
+    const error = await sandbox.execute(`: ${"x".repeat(200_000)}`, folder).catch((reason) => reason);
+    assert.deepEqual([error.name, error.code, error.errno], ["SandboxError", "QSB_E_OS", constants.errno.E2BIG]);
+    assert.match(error.hint, /stdin/);
 });
 
 test("what is said by a field and by the policy is refused", async () => {

@@ -12,8 +12,10 @@ const sandbox = new QimingSandbox();
 const PACKAGE = JSON.stringify(join(ROOT, "dist/index.js"));
 
 /** Runs a script in a Node of its own: what it printed, and how it ended. */
-function run(script, { node = process.execPath, signal } = {}) {
-    const child = spawnPlain(node, ["-e", script], { stdio: ["ignore", "pipe", "pipe"] });
+function run(script, { node = process.execPath, signal, descriptors } = {}) {
+    const limited = ["/bin/sh", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`];
+    const [file, ...words] = [...(descriptors ? limited : []), node, "-e", script];
+    const child = spawnPlain(file, words, { stdio: ["ignore", "pipe", "pipe"] });
     const got = { child, text: "", complaints: "" };
     child.stdout.on("data", (data) => { got.text += data; });
     child.stderr.on("data", (data) => { got.complaints += data; });
@@ -187,6 +189,29 @@ test("500 commands leave no descriptor, thread or process behind", async () => {
     }
     await until(() => open().children === before.children, "the end of all programs");
     assert.deepEqual(open(), before);
+});
+
+test("a host with thousands of open descriptors runs commands, and one without a free one is told so", async () => {
+    const script = `
+        const fs = require("node:fs");
+        const { QimingSandbox } = require(${PACKAGE});
+        const sandbox = new QimingSandbox();
+        const workspace = ${JSON.stringify(folder)};
+        const held = [];
+        void (async () => {
+            while (held.length < 1500) held.push(fs.openSync("/dev/null"));
+            const child = sandbox.spawn("cat", { workspace, encoding: "utf8" });
+            child.stdin.end("in\\n");
+            for await (const event of child) if (event.data) process.stdout.write(event.data);
+            try { for (;;) held.push(fs.openSync("/dev/null")); } catch {}
+            const { code, hint } = await sandbox.execute("true", workspace).catch((error) => error);
+            while (held.length) fs.closeSync(held.pop());
+            console.log(code, hint);
+            console.log((await sandbox.execute("echo after", workspace)).stdout);
+        })();
+    `;
+    const { text, complaints } = await run(script, { descriptors: 2000 }).end;
+    assert.match(text, /^in\nQSB_E_OS .*ulimit -n.*\nafter\n/, complaints);
 });
 
 test("a host whose own 0, 1 and 2 are closed runs commands, too", async () => {
