@@ -185,6 +185,8 @@ struct qsb_spawn_options {
 	const int *pass_fds; /* further descriptors that the command keeps under their numbers */
 	size_t pass_count;
 	unsigned flags; /* QSB_SPAWN_* */
+	unsigned rows,
+		columns; /* of the terminal that QSB_SPAWN_TTY begins with; 0 = as the caller's own, or 24 x 80 */
 };
 
 #define QSB_SPAWN_OPTIONS_SIZE sizeof(struct qsb_spawn_options)

@@ -20,12 +20,14 @@ static int take(char *out, const char *path, const char *who, struct qsb_error *
 
 int qsb__program_find(char out[QSB__PROGRAM_PATH], const char *asked, struct qsb_error *err)
 {
-	/* A host with the rights of another user must not start what its caller's environment names. */
-	const char *named = secure_getenv("QIMING_SANDBOX_PROGRAM");
 	char folder[QSB__PROGRAM_PATH - sizeof(name) - 1];
+	const char *named;
 
+	/* First: another thread of the host may be changing the environment, and need not be kept from it here. */
 	if (asked)
 		return take(out, asked, "the option `program`", err);
+	/* A host with the rights of another user must not start what its caller's environment names. */
+	named = secure_getenv("QIMING_SANDBOX_PROGRAM");
 	if (named && *named)
 		return take(out, named, "the variable QIMING_SANDBOX_PROGRAM", err);
 	if (!qsb__own_folder(folder, sizeof(folder)))

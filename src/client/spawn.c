@@ -223,6 +223,16 @@ static int start_program(struct starting *starting, struct qsb_error *err)
 	return qsb__child_start(&starting->sandbox->pid, &child, err);
 }
 
+/* Written before the program runs: it looks for it before it makes the terminal. */
+static int order_size(const struct starting *starting, struct qsb_error *err)
+{
+	const struct qsb_spawn_options *options = starting->options;
+
+	if (options->rows == 0 && options->columns == 0)
+		return 0;
+	return qsb_sandbox_resize(starting->sandbox, options->rows, options->columns, err);
+}
+
 static int check_options(const struct qsb_spawn_options *options, struct qsb_error *err)
 {
 	if (!options->argv == !options->command)
@@ -262,6 +272,8 @@ int qsb__sandbox_spawn(struct qsb_sandbox **out, const struct qsb_spawn_options 
 		rc = open_streams(&starting, err);
 	if (rc == 0)
 		rc = open_channels(&starting, err);
+	if (rc == 0)
+		rc = order_size(&starting, err);
 	if (rc == 0)
 		rc = open_policy(&starting, err);
 	if (rc == 0)

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -12,19 +13,34 @@
 #include "os/readiness.h"
 #include "supervisor/internal.h"
 
-static void resize(struct qsb__supervisor *supervisor, const json_t *size)
+/* The size that an order asks for; false where it asks for none. */
+static bool read_size(struct winsize *out, const json_t *order)
 {
+	const json_t *size = json_object_get(order, "resize");
 	json_int_t rows = json_integer_value(json_array_get(size, 0));
 	json_int_t columns = json_integer_value(json_array_get(size, 1));
-	int fd = supervisor->request->backend->tty_fd(supervisor->sandbox);
-	struct winsize wanted;
 
-	if (fd < 0 || rows < 1 || rows > 65535 || columns < 1 || columns > 65535)
-		return;
-	memset(&wanted, 0, sizeof(wanted));
-	wanted.ws_row = (unsigned short)rows;
-	wanted.ws_col = (unsigned short)columns;
-	ioctl(fd, TIOCSWINSZ, &wanted);
+	memset(out, 0, sizeof(*out));
+	if (rows < 1 || rows > 65535 || columns < 1 || columns > 65535)
+		return false;
+	out->ws_row = (unsigned short)rows;
+	out->ws_col = (unsigned short)columns;
+	return true;
+}
+
+void qsb__control_first_size(const struct qsb__supervisor *supervisor, struct qsb__launch *launch)
+{
+	char text[80];
+	ssize_t length = recv(supervisor->request->control_fd, text, sizeof(text), MSG_PEEK | MSG_DONTWAIT);
+	const char *end = length > 0 ? memchr(text, '\n', (size_t)length) : NULL;
+	json_t *order = end ? json_loadb(text, (size_t)(end - text), 0, NULL) : NULL;
+	struct winsize size;
+
+	if (read_size(&size, order)) {
+		launch->rows = size.ws_row;
+		launch->columns = size.ws_col;
+	}
+	json_decref(order);
 }
 
 static void approve(struct qsb__supervisor *supervisor, const json_t *given)
@@ -46,6 +62,8 @@ static void obey(struct qsb__supervisor *supervisor, const char *line, size_t le
 {
 	json_t *order = json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
 	const json_t *number = json_object_get(order, "kill");
+	struct winsize size;
+	int terminal;
 
 	if (json_is_integer(number)) {
 		json_int_t value = json_integer_value(number);
@@ -55,8 +73,9 @@ static void obey(struct qsb__supervisor *supervisor, const char *line, size_t le
 		else if (value > 0 && value < NSIG)
 			qsb__supervisor_signal(supervisor, (int)value);
 	}
-	if (json_is_array(json_object_get(order, "resize")))
-		resize(supervisor, json_object_get(order, "resize"));
+	terminal = supervisor->request->backend->tty_fd(supervisor->sandbox);
+	if (terminal >= 0 && read_size(&size, order))
+		ioctl(terminal, TIOCSWINSZ, &size);
 	if (json_is_object(json_object_get(order, "approve")))
 		approve(supervisor, json_object_get(order, "approve"));
 	json_decref(order);

@@ -170,6 +170,8 @@ void qsb__network_log_close(struct qsb__supervisor *supervisor);
 
 /* control.c */
 void qsb__control_open(struct qsb__supervisor *supervisor);
+/* The terminal's size where the first order, given already, is one; it stays to be obeyed. */
+void qsb__control_first_size(const struct qsb__supervisor *supervisor, struct qsb__launch *launch);
 
 /* denials.c: one for a kind, operation and target; further ones are counted. */
 void qsb__deny(struct qsb__supervisor *supervisor, const struct qsb__denial *denial);

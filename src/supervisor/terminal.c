@@ -31,6 +31,7 @@ void qsb__terminal_begin(struct qsb__supervisor *supervisor)
 		supervisor->launch.columns = size.ws_col;
 		break;
 	}
+	qsb__control_first_size(supervisor, &supervisor->launch);
 }
 
 void qsb__terminal_resize(struct qsb__supervisor *supervisor)

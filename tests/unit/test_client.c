@@ -336,6 +336,17 @@ static void test_orders(void)
 	tap_is_number(qsb_sandbox_wait(sandbox, &result, &err), QSB_E_STATE, "and nothing to wait for");
 	qsb_sandbox_free(sandbox);
 
+	result = NULL;
+	options.rows = 33;
+	options.columns = 101;
+	start(&sandbox, &options, "order");
+	qsb_sandbox_wait(sandbox, &result, &err);
+	tap_is_text(result ? result->stdout_data : NULL, "{\"resize\":[33,101]}\n",
+		    "a size to begin with is the first order");
+	qsb_result_free(result);
+	result = NULL;
+	qsb_sandbox_free(sandbox);
+	options.rows = options.columns = 0;
 	for (int answer = QSB_APPROVE_DENY; answer <= QSB_APPROVE_RUN; answer++) {
 		static const char *const orders[] = {"{\"approve\":{\"id\":4294967295,\"answer\":\"deny\"}}\n",
 						     "{\"approve\":{\"id\":4294967295,\"answer\":\"allow-once\"}}\n",

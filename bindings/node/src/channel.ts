@@ -1,3 +1,4 @@
+import { isMainThread } from "node:worker_threads";
 import { wrapped, type ToldError } from "./errors.js";
 
 /** Where a stream goes: the C header's QSB_STREAM_*. */
@@ -17,8 +18,13 @@ export interface Launch {
     readonly cwd?: string | undefined;
     readonly policy?: string | undefined;
     readonly backend?: string | undefined;
+    /** "NAME=VALUE"; without it, the process's own of this moment. */
+    readonly environment?: readonly string[] | undefined;
     readonly stdio: readonly [number, number, number];
     readonly flags: number;
+    /** Of the terminal. */
+    readonly rows?: number | undefined;
+    readonly columns?: number | undefined;
     readonly tool: boolean;
 }
 
@@ -63,6 +69,19 @@ interface Told {
     readonly data: Buffer | ToldError | undefined;
 }
 
+/** Uncaught, as it would be in any callback of Node, but nothing that stands behind it is left out. */
+export function throwLater(error: unknown): void {
+    queueMicrotask(() => {
+        throw error;
+    });
+}
+
+/** A worker's `process.env` is its own, which C does not see. */
+function workersOwn(): string[] | undefined {
+    if (isMainThread) return undefined;
+    return Object.entries(process.env).map(([name, value]) => `${name}=${value ?? ""}`);
+}
+
 /** The way to the addon of this environment. */
 export class Channel {
     private readonly hearers = new Map<number, Hearer>();
@@ -73,7 +92,7 @@ export class Channel {
 
     start(launch: Omit<Launch, "program">, hearer: Hearer): number {
         try {
-            const id = this.addon.start({ ...launch, program: this.program });
+            const id = this.addon.start({ ...launch, program: this.program, environment: workersOwn() });
             this.hearers.set(id, hearer);
             return id;
         } catch (error) {
@@ -92,11 +111,8 @@ export class Channel {
             try {
                 this.tell(hearer, id, { kind, value, data: events[at + 3] as Buffer | ToldError | undefined });
             } catch (error) {
-                // Thrown by a listener of the application: uncaught, as it would be in any other callback, but the
-                // events behind it must still be heard.
-                queueMicrotask(() => {
-                    throw error;
-                });
+                // Thrown by a listener of the application: the events behind it must still be heard.
+                throwLater(error);
             }
         }
         setImmediate(() => this.turn());

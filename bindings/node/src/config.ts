@@ -27,6 +27,29 @@ export interface SandboxConfig {
     readonly policy?: Policy;
 }
 
+// What stands here and in RunOptions and SpawnOptions.
+const FIELDS: readonly string[] = [
+    "networkEnabled", "allowedDomains", "deniedDomains", "memoryLimit", "cpuLimit", "timeout", "policy",
+    "cwd", "env", "signal", "workspace", "stdin", "stdout", "stderr", "pty", "encoding",
+];
+
+/**
+ * Refuses a field that is none: a restriction that was misspelt would be no restriction. What the values may be is for
+ * the program to say; but this one is only used here.
+ */
+function checkFields(config: SandboxConfig): void {
+    const unknown = Object.keys(config).find((field) => !FIELDS.includes(field));
+    if (unknown !== undefined) {
+        const hint = `the fields are ${FIELDS.join(", ")}; everything else is said by policy`;
+        throw new SandboxError("QSB_E_UNKNOWN", `there is no field ${unknown}`, { hint, where: unknown });
+    }
+    const { networkEnabled } = config;
+    if (networkEnabled !== undefined && typeof networkEnabled !== "boolean") {
+        const message = `networkEnabled is true or false; it is ${JSON.stringify(networkEnabled)}`;
+        throw new SandboxError("QSB_E_INVALID", message, { hint: "give true or false", where: "networkEnabled" });
+    }
+}
+
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 function once(group: string, key: string, given: unknown, field: string): void {
@@ -45,13 +68,13 @@ function networkOf(config: SandboxConfig): Policy["network"] {
         once("network", "mode", given.mode, "networkEnabled");
         network.mode = config.networkEnabled ? "filtered" : "off";
     }
-    if (config.allowedDomains) {
+    if (config.allowedDomains !== undefined) {
         once("network", "allowedDomains", given.allowedDomains, "allowedDomains");
         network.allowedDomains = config.allowedDomains;
-    } else if (config.networkEnabled && !given.allowedDomains) {
+    } else if (config.networkEnabled && given.allowedDomains === undefined) {
         network.allowedDomains = ["*"];
     }
-    if (config.deniedDomains) {
+    if (config.deniedDomains !== undefined) {
         once("network", "deniedDomains", given.deniedDomains, "deniedDomains");
         network.deniedDomains = config.deniedDomains;
     }
@@ -81,6 +104,7 @@ function limitsOf(config: SandboxConfig): Policy["limits"] {
  * `allowedDomains` is mode "filtered" with `["*"]`; an empty `allowedDomains` stays empty, which allows nothing.
  */
 export function policyOf(config: SandboxConfig, set: Readonly<Record<string, string>> = {}): Policy {
+    checkFields(config);
     const policy: Mutable<Policy> = { ...config.policy };
     const [network, limits] = [networkOf(config), limitsOf(config)];
     if (network && Object.keys(network).length > 0) policy.network = network;

@@ -1,3 +1,7 @@
+import { constants } from "node:os";
+
+const { errno } = constants;
+
 /** What went wrong, as a class: the names of the C header's QSB_E_*. */
 export type SandboxErrorCode =
     | "QSB_E_MEMORY"
@@ -58,12 +62,21 @@ export function codeOf(told: string | number): SandboxErrorCode {
     return CODES.find((code) => code === word || code === `QSB_E_${word}`) ?? "QSB_E_PROTOCOL";
 }
 
+/** What helps where the system gave no more of something: the names are those of `os.constants.errno`. */
+const HINTS = new Map<number, string>([
+    [errno.EMFILE, "raise this process's limit of open files (ulimit -n), or run fewer commands at a time"],
+    [errno.ENFILE, "raise the machine's limit of open files, or run fewer commands at a time"],
+    [errno.EAGAIN, "raise the user's limit of processes (ulimit -u), or run fewer commands at a time"],
+    [errno.ENOMEM, "free memory, or run fewer commands at a time"],
+    [errno.E2BIG, "give long text by stdin or in a file: the system bounds arguments and environment"],
+]);
+
 export function errorOf(told: ToldError, details: SandboxErrorDetails = {}): SandboxError {
-    const errno = told.errno ?? 0;
-    const hint = told.where.startsWith("/") ? `change ${told.where} of the policy` : "";
+    const number = told.errno ?? 0;
+    const hint = told.where.startsWith("/") ? `change ${told.where} of the policy` : HINTS.get(number) ?? "";
     // Which descriptor the policy went through is nobody's business.
     const message = told.message.replace(/^--policy-fd \d+: /, "");
-    return new SandboxError(codeOf(told.code), message, { hint, where: told.where, errno, ...details });
+    return new SandboxError(codeOf(told.code), message, { hint, where: told.where, errno: number, ...details });
 }
 
 /** An exception of the addon, whose code is a word, as a SandboxError; any other as it is. */

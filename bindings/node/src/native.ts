@@ -1,4 +1,4 @@
-import { existsSync, openSync, readSync, closeSync, readFileSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, openSync, readSync, closeSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
 import { Channel, type Addon } from "./channel.js";
 import { SandboxError } from "./errors.js";
@@ -84,6 +84,15 @@ function madeFor(file: string): string | undefined {
     return head.readUInt16BE(0) === 0x4d5a ? "win32" : undefined;
 }
 
+/** Some ways of copying lose it: archives, and artifacts of build servers. */
+function checkExecutable(program: string): void {
+    try {
+        accessSync(program, constants.X_OK);
+    } catch (error) {
+        fail(`there is no right to execute ${program}`, `chmod +x ${program}`, error);
+    }
+}
+
 function checkFile(file: string): void {
     if (!existsSync(file) || !statSync(file).isFile())
         fail(`there is no ${file}, which belongs beside ${ADDON}`, "install the package anew: the two come together");
@@ -98,7 +107,8 @@ function checkFile(file: string): void {
 function explainLoad(file: string, error: unknown): never {
     const said = error instanceof Error ? error.message : String(error);
     const newer = /version `(GLIBC_[\d.]+)' not found/.exec(said)?.[1];
-    // Of this very Node: a system may hold both libraries.
+    // Of this very Node: a system may hold both libraries. With the network, the report asks name servers.
+    Object.assign(process.report, { excludeNetwork: true });
     const { header } = process.report.getReport() as unknown as { header: { glibcVersionRuntime?: string } };
     const musl = header.glibcVersionRuntime === undefined;
     const forGlibc = readFileSync(file).includes("libc.so.6");
@@ -116,6 +126,7 @@ function load(folder: string): Channel {
     const program = join(folder, PROGRAM);
     checkFile(file);
     checkFile(program);
+    checkExecutable(program);
     const loaded: { exports: Partial<Addon> } = { exports: {} };
     try {
         // Not by `require`: bundlers would follow it.

@@ -3,7 +3,7 @@ import { StringDecoder } from "node:string_decoder";
 import type { Readable, Writable } from "node:stream";
 import { APPROVE, EVENT, SPAWN, STREAM, type Channel, type Hearer, type Launch } from "./channel.js";
 import { SandboxError, errorOf, wrapped, type ToldError } from "./errors.js";
-import { neverBegun, type Denial, type ExecuteResult } from "./result.js";
+import { KILLED, neverBegun, type Denial, type ExecuteResult } from "./result.js";
 import { Input, Output } from "./streams.js";
 
 /** What a process tells, in the order it happens. The last one is `exit`. */
@@ -25,13 +25,19 @@ export interface TerminalSize {
     readonly columns: number;
 }
 
+export function checkSize(size: TerminalSize): TerminalSize {
+    for (const [name, value] of [["rows", size.rows], ["columns", size.columns]] as const)
+        if (!Number.isInteger(value) || value < 1 || value > 65535)
+            throw new SandboxError("QSB_E_RANGE", `${name} must be from 1 to 65535; it is ${String(value)}`);
+    return size;
+}
+
 /** What a process is started with, and who is told what. */
 export interface Start {
     readonly channel: Channel;
     readonly launch: Omit<Launch, "program">;
     readonly encoding?: BufferEncoding | undefined;
     readonly signal?: AbortSignal | undefined;
-    readonly size?: TerminalSize | undefined;
     readonly denied: (denial: Denial) => void;
     readonly asked: (request: NetworkRequest) => Promise<number>;
     /** Adds to an error what a person can do. */
@@ -117,6 +123,7 @@ export class SandboxProcess<Data extends string | Buffer = Buffer> implements As
 
     /** Tells a command with a pty the size of its terminal. */
     resize(size: TerminalSize): void {
+        checkSize(size);
         if (!this.over) this.start.channel.addon.resize(this.id, size.rows, size.columns);
     }
 
@@ -152,12 +159,15 @@ export class SandboxProcess<Data extends string | Buffer = Buffer> implements As
         }
     }
 
-    private next(sources: readonly { type: "stdout" | "stderr"; stream: Readable }[]): ProcessEvent<Data> | undefined {
+    private next(sources: { type: "stdout" | "stderr"; stream: Readable }[]): ProcessEvent<Data> | undefined {
         const denial = this.denials.shift();
         if (denial) return { type: "denial", denial };
-        for (const { type, stream } of sources) {
-            const data = stream.read() as Data | null;
-            if (data !== null) return { type, data };
+        for (const source of sources) {
+            const data = source.stream.read() as Data | null;
+            if (data === null) continue;
+            // The other stream's turn is next: a busy one must not keep it from being heard.
+            sources.push(...sources.splice(sources.indexOf(source), 1));
+            return { type: source.type, data };
         }
         return undefined;
     }
@@ -190,7 +200,6 @@ export class SandboxProcess<Data extends string | Buffer = Buffer> implements As
             const line = JSON.parse(text) as Line;
             if (line.event === "denial" && line.denial) this.hearDenial(line.denial);
             else if (line.event === "networkRequest") this.ask(line);
-            else if (line.event === "started" && this.start.size) this.resize(this.start.size);
         }
     }
 
@@ -220,17 +229,19 @@ export class SandboxProcess<Data extends string | Buffer = Buffer> implements As
     private finish(settle: () => void): void {
         this.over = true;
         this.start.signal?.removeEventListener("abort", this.abort);
-        this.input?.over();
         for (const output of this.outputs.values()) output.hearEnd();
         settle();
         this.wake();
+        // Last: it calls what the application waits for its writes with, which may throw.
+        this.input?.over();
     }
 
     private hearEnd(answer: Buffer | undefined, error: ToldError | undefined): void {
         const told = answer ? JSON.parse(answer.toString("utf8")) as ExecuteResult & { error?: ToldError } : undefined;
         const failure = told?.error ?? error;
         if (told && !failure) {
-            this.settle.resolve({ ...told, aborted: this.aborted });
+            // A command that ended by itself before the signal came to it was not aborted.
+            this.settle.resolve({ ...told, aborted: this.aborted && told.exitCode === KILLED });
         } else if (this.aborted) {
             // Ended before it had begun, or before it could answer.
             this.settle.resolve(neverBegun());

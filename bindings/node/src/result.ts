@@ -69,10 +69,13 @@ export interface ExecuteResult {
     readonly sandbox: SandboxReport;
 }
 
+/** The exit code of what SIGKILL ended. */
+export const KILLED = 137;
+
 /** The end of a command that was aborted before it began. */
 export function neverBegun(): ExecuteResult {
     return {
-        exitCode: 137,
+        exitCode: KILLED,
         signal: "SIGKILL",
         stdout: "",
         stderr: "",

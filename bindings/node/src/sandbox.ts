@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
-import { APPROVE, SPAWN, STREAM, type Channel, type Launch } from "./channel.js";
+import { APPROVE, SPAWN, STREAM, throwLater, type Channel, type Launch } from "./channel.js";
 import { policyOf, type SandboxConfig } from "./config.js";
 import type { CommandExplanation, DoctorReport, HostExplanation, PathExplanation, PolicyCheck } from "./reports.js";
 import { SandboxError, errorOf, wrapped, type ToldError } from "./errors.js";
 import { channelAt } from "./native.js";
 import type { Policy } from "./policy.js";
-import { SandboxProcess, runTool, type NetworkRequest, type Start, type TerminalSize } from "./process.js";
+import { SandboxProcess, checkSize, runTool, type NetworkRequest, type Start, type TerminalSize } from "./process.js";
 import type { Denial, ExecuteResult } from "./result.js";
 
 export interface SandboxOptions {
@@ -56,10 +56,27 @@ export interface SandboxEvents {
 
 const MODES: Readonly<Record<StreamMode, number>> = STREAM;
 
+function invalid(message: string, hint: string): never {
+    throw new SandboxError("QSB_E_INVALID", message, { hint });
+}
+
 function words(command: Command): Pick<Launch, "argv" | "command"> {
     if (typeof command === "string") return { command };
-    if (command.length > 0) return { argv: command };
-    throw new SandboxError("QSB_E_INVALID", "the list that is to be a command is empty");
+    if (!Array.isArray(command) || !command.every((word) => typeof word === "string"))
+        invalid("a command is a string or a list of strings", "give text for a shell, or a program and its arguments");
+    if (command.length === 0)
+        invalid("the list that is to be a command is empty", "give a program and its arguments");
+    return { argv: command };
+}
+
+/** An empty or a forgotten one would be the current folder, which nobody meant to be written to. */
+function folderOf(workspace: string): string {
+    if (typeof workspace === "string" && workspace !== "") return resolve(workspace);
+    return invalid("the workspace is missing", "give the folder the command works in; \".\" is the current one");
+}
+
+function modeOf(stream: string, mode: StreamMode): number {
+    return MODES[mode] ?? invalid(`${stream} cannot be ${mode}`, `it is one of ${Object.keys(MODES).join(", ")}`);
 }
 
 /** Runs commands in sandboxes, each in one of its own; any number of them at a time. */
@@ -89,6 +106,7 @@ export class QimingSandbox {
      */
     async execute(command: Command, workspace: string, config: RunOptions = {}): Promise<ExecuteResult> {
         const { ignore } = STREAM;
+        folderOf(workspace);
         const flags = SPAWN.capture | (this.denied.size > 0 || this.asked ? SPAWN.events : 0);
         return this.run(command, { ...config, workspace }, { stdio: [ignore, ignore, ignore], flags }).result;
     }
@@ -99,7 +117,7 @@ export class QimingSandbox {
     spawn(command: Command, options?: SpawnOptions): SandboxProcess<string | Buffer>;
     spawn(command: Command, options: SpawnOptions = {}): SandboxProcess<string | Buffer> {
         const { stdin = "pipe", stdout = "pipe", stderr = "pipe" } = options;
-        const stdio = [MODES[stdin], MODES[stdout], MODES[stderr]] as const;
+        const stdio = [modeOf("stdin", stdin), modeOf("stdout", stdout), modeOf("stderr", stderr)] as const;
         return this.run(command, options, { stdio, flags: SPAWN.events | (options.pty ? SPAWN.tty : 0) });
     }
 
@@ -168,7 +186,7 @@ export class QimingSandbox {
     }
 
     private run(command: Command, options: SpawnOptions, how: Pick<Launch, "stdio" | "flags">) {
-        const workspace = resolve(options.workspace ?? ".");
+        const workspace = folderOf(options.workspace ?? ".");
         const launch = {
             ...how,
             ...words(command),
@@ -176,6 +194,7 @@ export class QimingSandbox {
             workspace,
             cwd: options.cwd === undefined ? workspace : resolve(workspace, options.cwd),
             policy: JSON.stringify(policyOf(options, options.env)),
+            ...(typeof options.pty === "object" ? checkSize(options.pty) : undefined),
             tool: false,
         };
         const start: Start = {
@@ -183,14 +202,22 @@ export class QimingSandbox {
             launch,
             encoding: options.encoding,
             signal: options.signal,
-            size: typeof options.pty === "object" ? options.pty : undefined,
-            denied: (denial) => {
-                for (const listener of [...this.denied]) listener(denial);
-            },
+            denied: (denial) => this.hearDenial(denial),
             asked: (request) => this.answer(request),
             advise: (error) => this.advise(error),
         };
         return new SandboxProcess<string | Buffer>(start);
+    }
+
+    private hearDenial(denial: Denial): void {
+        for (const listener of [...this.denied]) {
+            try {
+                listener(denial);
+            } catch (error) {
+                // What is told behind it must still be heard, a question above all.
+                throwLater(error);
+            }
+        }
     }
 
     private async answer(request: NetworkRequest): Promise<number> {

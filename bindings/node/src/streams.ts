@@ -15,9 +15,15 @@ export class Output extends Readable {
     }
 
     hear(bytes: Buffer): void {
-        if (this.destroyed || this.push(bytes)) this.taken_ += bytes.length;
-        else this.held += bytes.length;
-        this.tell();
+        let more = true;
+        try {
+            // Calls the reader's listener, which may throw: the bytes are its own all the same.
+            more = this.destroyed || this.push(bytes);
+        } finally {
+            if (more) this.taken_ += bytes.length;
+            else this.held += bytes.length;
+            this.tell();
+        }
     }
 
     hearEnd(): void {

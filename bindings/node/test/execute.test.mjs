@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { constants, homedir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { QimingSandbox, SandboxError, mark, processesWith, required, until, workspace } from "./setup.mjs";
@@ -75,12 +75,42 @@ test("a failure to run is a SandboxError with code, hint and place", async () =>
     await assert.rejects(sandbox.execute("true", folder, { policy: { nonsense: 1 } }), { code: "QSB_E_UNKNOWN" });
 });
 
+test("a text that is longer than an argument can be is an error that says what to do", async () => {
+    const error = await sandbox.execute(`: ${"x".repeat(200_000)}`, folder).catch((reason) => reason);
+    assert.deepEqual([error.name, error.code, error.errno], ["SandboxError", "QSB_E_OS", constants.errno.E2BIG]);
+    assert.match(error.hint, /stdin/);
+});
+
 test("what is said by a field and by the policy is refused", async () => {
     await assert.rejects(sandbox.execute("true", folder, { memoryLimit: "1g", policy: { limits: { memory: "1g" } } }),
         { code: "QSB_E_INVALID", where: "/limits/memory" });
     const network = { mode: "off" };
     await assert.rejects(sandbox.execute("true", folder, { networkEnabled: true, policy: { network } }),
         { code: "QSB_E_INVALID", where: "/network/mode" });
+});
+
+test("a field that is none, or a value that could mean more than it says, is refused and runs nothing", async () => {
+    const wrong = [
+        [{ networkEnabled: true, allowedDomain: ["example.com"] }, "QSB_E_UNKNOWN"],
+        [{ networkEnabled: "false" }, "QSB_E_INVALID"],
+        [{ networkEnabled: true, allowedDomains: null }, "QSB_E_INVALID"],
+        [{ networkEnabled: true, deniedDomains: null }, "QSB_E_INVALID"],
+        [{ networkEnabled: true, policy: { network: { allowedDomains: null } } }, "QSB_E_INVALID"],
+    ];
+    for (const [config, code] of wrong) {
+        const error = await sandbox.execute("echo x > refused", folder, config).catch((reason) => reason);
+        assert.ok(error instanceof SandboxError, JSON.stringify(config));
+        assert.equal(error.code, code);
+        assert.notEqual(error.hint, "");
+    }
+    assert.ok(!existsSync(join(folder, "refused")));
+});
+
+test("a workspace or a command that is missing is an error and not the current folder", async () => {
+    for (const missing of [undefined, null, "", 5])
+        await assert.rejects(sandbox.execute("true", missing), { name: "SandboxError", code: "QSB_E_INVALID" });
+    for (const missing of [undefined, null, 5, {}, [1], ["true", undefined]])
+        await assert.rejects(sandbox.execute(missing, folder), { name: "SandboxError", code: "QSB_E_INVALID" });
 });
 
 test("a workspace is written and everything else is not", async () => {
@@ -102,6 +132,16 @@ test("a secret of this process's environment stays here", async () => {
     const result = await sandbox.execute("echo [$QSB_TEST_API_TOKEN]", folder);
     assert.equal(result.stdout, "[]\n");
     delete process.env.QSB_TEST_API_TOKEN;
+});
+
+test("the environment is the one of the call", async () => {
+    process.env.QSB_TEST_MOMENT = "before";
+    const all = Array.from({ length: 16 }, () => sandbox.execute("echo $QSB_TEST_MOMENT", folder));
+    // So many that the list has to be moved.
+    for (let i = 0; i < 200; i++) process.env[`QSB_TEST_MOMENT_${i}`] = "x".repeat(i);
+    process.env.QSB_TEST_MOMENT = "after";
+    assert.deepEqual(new Set((await Promise.all(all)).map(({ stdout }) => stdout)), new Set(["before\n"]));
+    for (const name of Object.keys(process.env)) if (name.startsWith("QSB_TEST_MOMENT")) delete process.env[name];
 });
 
 test("a timeout ends grandchildren, too", async () => {
@@ -151,6 +191,15 @@ test("an abort in mid-run ends everything and is a result", async () => {
     assert.equal(result.aborted, true);
     assert.equal(result.exitCode, 137);
     await until(() => processesWith(word).length === 0, "its end");
+});
+
+test("an abort about the moment of the end is told only where it ended the command", async () => {
+    for (let round = 0; round < 60; round++) {
+        const control = new AbortController();
+        setTimeout(() => control.abort(), 2 + (round % 30) / 5);
+        const { aborted, exitCode } = await sandbox.execute("exit 4", folder, { signal: control.signal });
+        assert.equal(exitCode, aborted ? 137 : 4);
+    }
 });
 
 test("an abort after the end changes nothing", async () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn as spawnPlain } from "node:child_process";
 import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Worker } from "node:worker_threads";
@@ -11,8 +12,10 @@ const sandbox = new QimingSandbox();
 const PACKAGE = JSON.stringify(join(ROOT, "dist/index.js"));
 
 /** Runs a script in a Node of its own: what it printed, and how it ended. */
-function run(script, { node = process.execPath, signal } = {}) {
-    const child = spawnPlain(node, ["-e", script], { stdio: ["ignore", "pipe", "pipe"] });
+function run(script, { node = process.execPath, signal, descriptors } = {}) {
+    const limited = ["/bin/sh", "-c", `ulimit -n ${descriptors}; exec "$0" "$@"`];
+    const [file, ...words] = [...(descriptors ? limited : []), node, "-e", script];
+    const child = spawnPlain(file, words, { stdio: ["ignore", "pipe", "pipe"] });
     const got = { child, text: "", complaints: "" };
     child.stdout.on("data", (data) => { got.text += data; });
     child.stderr.on("data", (data) => { got.complaints += data; });
@@ -76,6 +79,46 @@ test("a worker runs commands, and several of them do at once", async () => {
     assert.deepEqual(await Promise.all(workers.map(({ said }) => said)), ["1\n", "2\n", "3\n", "4\n"]);
     assert.equal((await here).stdout, "0\n");
     await Promise.all(workers.map((thread) => thread.terminate()));
+});
+
+test("a worker's commands have the environment of the worker", async () => {
+    const thread = worker(`
+        const { QimingSandbox } = require(${PACKAGE});
+        process.env.QSB_TEST_OF = "worker";
+        void new QimingSandbox().execute("echo $QSB_TEST_OF", ${JSON.stringify(folder)})
+            .then(({ stdout }) => parentPort.postMessage(stdout));
+    `);
+    assert.equal(await thread.said, "worker\n");
+    await thread.terminate();
+});
+
+test("a module that is loaded anew works beside the old one, which goes on", async () => {
+    const again = createRequire(import.meta.url);
+    const all = [];
+    for (let round = 0; round < 4; round++) {
+        for (const name of Object.keys(again.cache)) if (name.startsWith(join(ROOT, "dist"))) delete again.cache[name];
+        const { QimingSandbox: Fresh } = again(join(ROOT, "dist/index.js"));
+        all.push(new Fresh().execute(`sleep 0.1; echo ${round}`, folder));
+    }
+    assert.deepEqual((await Promise.all(all)).map(({ stdout }) => stdout), ["0\n", "1\n", "2\n", "3\n"]);
+});
+
+test("process.exit in any callback, and a start while Node goes, neither crash nor leave anything", async () => {
+    const word = mark();
+    const start = `sandbox.spawn(["sh", "-c", "yes; :", "${word}"], { workspace: ${JSON.stringify(folder)} })`;
+    const ways = [
+        `${start}.stdout.on("data", () => process.exit(7))`,
+        `${start}.pid; process.exit(7)`,
+        `${start}.stdin.write("x", () => process.exit(7))`,
+        `${start}; setTimeout(() => process.exit(7), 1)`,
+        `process.on("exit", () => { ${start}.pid; process.exitCode = 7; })`,
+    ];
+    for (const way of ways) {
+        const script = `const { QimingSandbox } = require(${PACKAGE}); const sandbox = new QimingSandbox(); ${way}`;
+        const { code, signal, complaints } = await run(script).end;
+        assert.deepEqual([code, signal, complaints], [7, null, ""], way);
+    }
+    await until(() => processesWith(word).length === 0, "the end of the commands");
 });
 
 test("a worker that is terminated in mid-run takes its commands along, and only these", async () => {
@@ -146,6 +189,29 @@ test("500 commands leave no descriptor, thread or process behind", async () => {
     }
     await until(() => open().children === before.children, "the end of all programs");
     assert.deepEqual(open(), before);
+});
+
+test("a host with thousands of open descriptors runs commands, and one without a free one is told so", async () => {
+    const script = `
+        const fs = require("node:fs");
+        const { QimingSandbox } = require(${PACKAGE});
+        const sandbox = new QimingSandbox();
+        const workspace = ${JSON.stringify(folder)};
+        const held = [];
+        void (async () => {
+            while (held.length < 1500) held.push(fs.openSync("/dev/null"));
+            const child = sandbox.spawn("cat", { workspace, encoding: "utf8" });
+            child.stdin.end("in\\n");
+            for await (const event of child) if (event.data) process.stdout.write(event.data);
+            try { for (;;) held.push(fs.openSync("/dev/null")); } catch {}
+            const { code, hint } = await sandbox.execute("true", workspace).catch((error) => error);
+            while (held.length) fs.closeSync(held.pop());
+            console.log(code, hint);
+            console.log((await sandbox.execute("echo after", workspace)).stdout);
+        })();
+    `;
+    const { text, complaints } = await run(script, { descriptors: 2000 }).end;
+    assert.match(text, /^in\nQSB_E_OS .*ulimit -n.*\nafter\n/, complaints);
 });
 
 test("a host whose own 0, 1 and 2 are closed runs commands, too", async () => {

@@ -162,8 +162,31 @@ test("an addon that the system cannot load is an error with its cause", () => {
     assert.match(hint, /make prebuilt/);
 });
 
+test("an addon for another C library, or for a newer one, is an error that says so", () => {
+    const newer = place("newer");
+    const bytes = readFileSync(join(NATIVE, "qiming_sandbox.node"), "latin1");
+    assert.match(bytes, /GLIBC_2\.\d\d/, "made with glibc");
+    const changed = bytes.replaceAll(/GLIBC_2\.\d\d/g, "GLIBC_9.99");
+    writeFileSync(join(newer, "qiming_sandbox.node"), changed, "latin1");
+    const old = failure({ QIMING_SANDBOX_NATIVE: newer });
+    assert.equal(old.code, "QSB_E_UNSUPPORTED");
+    assert.match(old.message, /newer\/qiming_sandbox\.node needs GLIBC 9\.99 and this system's C library is older/);
+    assert.match(old.hint, /newer system.*make prebuilt/);
+
+    const prelude = join(folder, "musl.cjs");
+    writeFileSync(prelude, "process.report.getReport = () => ({ header: {} });");
+    const musl = failure({ QIMING_SANDBOX_NATIVE: join(folder, "cut"), NODE_OPTIONS: `--require ${prelude}` });
+    assert.equal(musl.code, "QSB_E_UNSUPPORTED");
+    assert.match(musl.message, /cut\/qiming_sandbox\.node is for glibc and this system has musl/);
+    assert.match(musl.hint, /make prebuilt/);
+});
+
 test("a program without the right to be executed is an error", async () => {
     const made = place("not-executable");
     chmodSync(join(made, "qiming-sandbox"), 0o644);
-    await assert.rejects(new QimingSandbox({ nativePath: made }).execute("true", folder), { code: "QSB_E_NOT_FOUND" });
+    await assert.rejects(new QimingSandbox({ nativePath: made }).execute("true", folder), {
+        code: "QSB_E_NOT_FOUND",
+        message: `there is no right to execute ${join(made, "qiming-sandbox")}`,
+        hint: `chmod +x ${join(made, "qiming-sandbox")}`,
+    });
 });

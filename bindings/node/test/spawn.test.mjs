@@ -162,6 +162,22 @@ test("a pty is a terminal of the size asked for, and follows resize", async () =
     assert.match(textOf(await collect(plain), "stdout"), /terminal/);
 });
 
+test("a pty has its size before the command looks", async () => {
+    const sizes = Array.from({ length: 24 }, async (_, number) => {
+        const size = { rows: 30 + number, columns: 100 };
+        const events = await collect(spawn(["stty", "size"], { pty: size, encoding: "utf8" }));
+        assert.equal(textOf(events, "stdout").trim(), `${size.rows} 100`);
+    });
+    await Promise.all(sizes);
+    const wrong = [{ rows: 0, columns: 80 }, { rows: 24 }, { rows: 24, columns: 70000 }, { rows: "x", columns: 1 }];
+    for (const size of wrong) {
+        assert.throws(() => spawn("true", { pty: size }), { name: "SandboxError", code: "QSB_E_RANGE" });
+        const child = spawn("true", { pty: true });
+        assert.throws(() => child.resize(size), { name: "SandboxError", code: "QSB_E_RANGE" });
+        await collect(child);
+    }
+});
+
 test("a pty takes what is typed", async () => {
     const child = spawn(["cat"], { pty: true, encoding: "utf8" });
     child.stdin.write("typed\n\x04");
@@ -217,6 +233,74 @@ test("an exception of a listener is uncaught and what comes behind it is heard",
     await until(() => seen.length > 0, "the exception");
     assert.deepEqual(seen, ["of the listener"]);
     for (const listener of before) process.on("uncaughtException", listener);
+});
+
+/** Runs `body` with what is uncaught in it collected. */
+async function uncaughtIn(body) {
+    const seen = [];
+    const note = (error) => seen.push(error.message);
+    const before = process.listeners("uncaughtException");
+    process.removeAllListeners("uncaughtException").on("uncaughtException", note);
+    try {
+        await body();
+        await sleep(20);
+    } finally {
+        process.off("uncaughtException", note);
+        for (const listener of before) process.on("uncaughtException", listener);
+    }
+    return seen;
+}
+
+test("a callback of a write that throws does not keep the result back", async () => {
+    const seen = await uncaughtIn(async () => {
+        const child = spawn("sleep 0.1", { stdout: "ignore", stderr: "ignore" });
+        for (let i = 0; i < 40; i++) child.stdin.write(Buffer.alloc(65536), () => { throw new Error("of the write"); });
+        assert.equal((await child.result).exitCode, 0);
+    });
+    assert.deepEqual([...new Set(seen)], ["of the write"]);
+});
+
+test("a listener that always throws is given all of a stream", async () => {
+    let length = 0;
+    const seen = await uncaughtIn(async () => {
+        const child = spawn("head -c 5000000 /dev/zero", { stderr: "ignore" });
+        child.stdout.on("data", (data) => {
+            length += data.length;
+            throw new Error("of the listener");
+        });
+        assert.equal((await child.result).exitCode, 0);
+    });
+    assert.equal(length, 5_000_000);
+    assert.deepEqual([...new Set(seen)], ["of the listener"]);
+});
+
+test("a listener of denials that throws does not keep the next one from being heard", async () => {
+    const heard = [];
+    const bad = () => { throw new Error("of the denial"); };
+    const good = ({ target }) => heard.push(target);
+    sandbox.on("denial", bad).on("denial", good);
+    const config = { policy: { filesystem: { denyWrite: ["**/*.never"] } } };
+    const seen = await uncaughtIn(() => sandbox.execute("for i in 1 2 3; do echo > $i.never; done", folder, config));
+    sandbox.off("denial", bad).off("denial", good);
+    assert.equal(heard.length, 3);
+    assert.deepEqual(seen, Array(3).fill("of the denial"));
+});
+
+test("a busy stream does not keep the other one from being heard", async () => {
+    const child = spawn("yes & echo early >&2; wait");
+    let stdout = 0;
+    for await (const event of child) {
+        if (event.type === "stderr") child.kill("SIGKILL");
+        if (event.type !== "stdout") continue;
+        stdout += event.data.length;
+        // Slower than the command: there is always more.
+        await sleep(1);
+        assert.ok(stdout < 50_000_000, "stderr was never heard");
+    }
+});
+
+test("a stream that is nothing is an error", () => {
+    assert.throws(() => spawn("true", { stdin: "file" }), { name: "SandboxError", code: "QSB_E_INVALID" });
 });
 
 test("a stream that is destroyed does not stop the command", async () => {

@@ -62,11 +62,13 @@ enum order_kind {
 /* Everything in it is its own. */
 struct launch {
 	char *program;
-	char **argv; /* of the command; of a tool: the program's own arguments */
+	char **argv;         /* of the command; of a tool: the program's own arguments */
+	char **surroundings; /* "NAME=VALUE", of the moment of the call */
 	char *command, *workspace, *cwd, *policy, *backend;
-	int32_t stdio[3]; /* QSB_STREAM_* */
-	uint32_t flags;   /* QSB_SPAWN_* */
-	bool tool;        /* the program with these arguments and no protocol: explain, doctor, policy check */
+	int32_t stdio[3];       /* QSB_STREAM_* */
+	uint32_t flags;         /* QSB_SPAWN_* */
+	uint32_t rows, columns; /* of the terminal; 0 = not said */
+	bool tool;              /* the program with these arguments and no protocol: explain, doctor, policy check */
 };
 
 struct order {
@@ -123,7 +125,7 @@ struct process {
 	uint64_t started_at; /* microseconds */
 	struct source out, err, lines;
 	struct sink in;
-	struct watch end; /* the answer; of a tool: a pidfd */
+	struct watch end; /* the answer; of a tool: none */
 	bool tool, ended, forgotten;
 };
 

@@ -124,9 +124,13 @@ void queue_event(struct environment *environment, struct event *event)
 	wake = !environment->woken && !environment->closing;
 	environment->woken = true;
 	pthread_mutex_unlock(&environment->lock);
-	/* Never waits: the call is made only when the one before was answered, and so finds room. */
-	if (wake)
-		napi_call_threadsafe_function(environment->wake, NULL, napi_tsfn_nonblocking);
+	/* Never waits: the call is made only when the one before was answered, and so finds room. One that fails has no
+	 * thread to throw on: the next event tries again. */
+	if (!wake || napi_call_threadsafe_function(environment->wake, NULL, napi_tsfn_nonblocking) == napi_ok)
+		return;
+	pthread_mutex_lock(&environment->lock);
+	environment->woken = false;
+	pthread_mutex_unlock(&environment->lock);
 }
 
 struct event *queue_take_events(struct environment *environment, size_t most)

@@ -21,10 +21,13 @@ static int start_sandbox(struct process *process, const struct launch *launch, s
 	options.policy_json = launch->policy;
 	options.program = launch->program;
 	options.backend = launch->backend;
+	options.environment = (const char *const *)launch->surroundings;
 	options.stdin_fd = launch->stdio[0];
 	options.stdout_fd = launch->stdio[1];
 	options.stderr_fd = launch->stdio[2];
 	options.flags = launch->flags;
+	options.rows = launch->rows;
+	options.columns = launch->columns;
 	rc = qsb__sandbox_spawn(&process->sandbox, &options, err);
 	if (rc)
 		return rc;
@@ -50,7 +53,8 @@ static int start_tool(struct process *process, const struct launch *launch, stru
 	QSB_CLEANUP(close_pair) int in[2] = {-1, -1};
 	QSB_CLEANUP(close_pair) int out[2] = {-1, -1};
 	QSB_CLEANUP(close_pair) int complaints[2] = {-1, -1};
-	struct qsb__child child = {.program = launch->program, .argv = launch->argv};
+	struct qsb__child child = {
+		.program = launch->program, .argv = launch->argv, .environment = launch->surroundings};
 	int rc = launch->stdio[0] == QSB_STREAM_PIPE ? qsb__pipe(in, err) : 0;
 
 	if (rc == 0)

@@ -1,6 +1,7 @@
 /* From JavaScript's values to C's and back. Whatever goes wrong is thrown. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "addon.h"
 #include "core/error.h"
@@ -108,6 +109,30 @@ static bool get_words(napi_env env, napi_value object, const char *name, char **
 	return true;
 }
 
+/* On JavaScript's thread, which is the one that changes them: later, on ours, the list may be moved while it is read.
+ */
+static bool copy_surroundings(napi_env env, char ***out)
+{
+	size_t count = 0;
+
+	while (environ && environ[count])
+		count++;
+	*out = calloc(count + 1, sizeof(**out));
+	for (size_t i = 0; *out && i < count; i++) {
+		(*out)[i] = strdup(environ[i]);
+		if (!(*out)[i])
+			return value_throw(env, QSB_E_MEMORY, "no memory");
+	}
+	return *out ? true : value_throw(env, QSB_E_MEMORY, "no memory");
+}
+
+static bool get_surroundings(napi_env env, napi_value object, char ***out)
+{
+	if (!get_words(env, object, "environment", out))
+		return false;
+	return *out || copy_surroundings(env, out);
+}
+
 static bool get_stdio(napi_env env, napi_value object, int32_t out[3])
 {
 	napi_value list, number;
@@ -122,17 +147,27 @@ static bool get_stdio(napi_env env, napi_value object, int32_t out[3])
 	return true;
 }
 
+/* 0 where it is missing. */
+static bool get_number(napi_env env, napi_value object, const char *name, uint32_t *out)
+{
+	napi_value value;
+	bool there;
+
+	return get(env, object, name, &value, &there) && (!there || value_u32(env, value, out));
+}
+
 static bool fill(napi_env env, napi_value from, struct launch *launch)
 {
 	napi_value value;
 	bool there;
 
 	return get_text(env, from, "program", &launch->program) && get_words(env, from, "argv", &launch->argv) &&
-	       get_text(env, from, "command", &launch->command) &&
+	       get_surroundings(env, from, &launch->surroundings) && get_text(env, from, "command", &launch->command) &&
 	       get_text(env, from, "workspace", &launch->workspace) && get_text(env, from, "cwd", &launch->cwd) &&
 	       get_text(env, from, "policy", &launch->policy) && get_text(env, from, "backend", &launch->backend) &&
-	       get_stdio(env, from, launch->stdio) && get(env, from, "flags", &value, &there) &&
-	       value_u32(env, value, &launch->flags) && get(env, from, "tool", &value, &there) &&
+	       get_stdio(env, from, launch->stdio) && get_number(env, from, "flags", &launch->flags) &&
+	       get_number(env, from, "rows", &launch->rows) && get_number(env, from, "columns", &launch->columns) &&
+	       get(env, from, "tool", &value, &there) &&
 	       value_ok(env, napi_get_value_bool(env, value, &launch->tool)) &&
 	       (launch->program && (launch->argv || !launch->tool)
 			? true
@@ -145,13 +180,19 @@ bool value_launch(napi_env env, napi_value from, struct launch **out)
 	return *out ? fill(env, from, *out) : value_throw(env, QSB_E_MEMORY, "no memory");
 }
 
+static void words_free(char **words)
+{
+	for (size_t i = 0; words && words[i]; i++)
+		free(words[i]);
+	free(words);
+}
+
 void launch_free(struct launch *launch)
 {
 	if (!launch)
 		return;
-	for (size_t i = 0; launch->argv && launch->argv[i]; i++)
-		free(launch->argv[i]);
-	free(launch->argv);
+	words_free(launch->argv);
+	words_free(launch->surroundings);
 	free(launch->program);
 	free(launch->command);
 	free(launch->workspace);
