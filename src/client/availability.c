@@ -12,7 +12,8 @@ int qsb__availability_ask(const char *program, char **out, size_t *length, struc
 	options.program = program;
 	options.command = ":";
 	options.workspace = "/";
-	options.policy_json = "{\"extends\":\"read-only\"}";
+	/* Callers wait for the answer. */
+	options.policy_json = "{\"extends\":\"read-only\",\"limits\":{\"timeout\":10}}";
 	options.stdout_fd = options.stderr_fd = QSB_STREAM_NULL;
 	rc = qsb__sandbox_spawn(&sandbox, &options, err);
 	if (rc == 0)
