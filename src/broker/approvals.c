@@ -34,13 +34,6 @@ struct qsb__approvals *qsb__approvals_new(struct qsb__broker_run *run)
 	return approvals;
 }
 
-void qsb__approvals_free(struct qsb__approvals *approvals)
-{
-	if (approvals)
-		free(approvals->allowed);
-	free(approvals);
-}
-
 static bool is_same(const struct host *host, const char *name, unsigned port)
 {
 	return host->port == port && strcmp(host->name, name) == 0;

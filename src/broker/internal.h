@@ -41,7 +41,7 @@ struct qsb__entrance {
 	uv_poll_t poll;
 };
 
-/* One broker process. */
+/* One broker process. Its parts live as long as it does. */
 struct qsb__broker_run {
 	const struct qsb__plan *plan;
 	struct qsb__broker_options options;
@@ -231,7 +231,6 @@ void qsb__refuse_unreachable(struct qsb__connection *connection, const char *why
 
 /* reporter.c: what the supervisor hears. Bounded: what it does not read is counted. */
 struct qsb__reporter *qsb__reporter_new(struct qsb__broker_run *run);
-void qsb__reporter_free(struct qsb__reporter *reporter);
 void qsb__report_connection(struct qsb__connection *connection);
 void qsb__report_lookup(struct qsb__broker_run *run, const char *name, const struct qsb__host_judgement *verdict);
 bool qsb__report_request(struct qsb__connection *connection, uint32_t id);
@@ -240,7 +239,6 @@ bool qsb__reporter_is_idle(const struct qsb__reporter *reporter);
 
 /* approvals.c: connections that wait for somebody's word. */
 struct qsb__approvals *qsb__approvals_new(struct qsb__broker_run *run);
-void qsb__approvals_free(struct qsb__approvals *approvals);
 /* Was this host and port allowed for the whole run? */
 bool qsb__approvals_have(const struct qsb__approvals *approvals, const char *host, unsigned port);
 void qsb__approvals_ask(struct qsb__connection *connection);
@@ -256,7 +254,6 @@ struct qsb__found {
 };
 typedef void (*qsb__found_fn)(void *data, const struct qsb__found *found);
 struct qsb__resolver *qsb__resolver_new(struct qsb__broker_run *run, struct qsb_error *err);
-void qsb__resolver_free(struct qsb__resolver *resolver);
 /* Calls `found` later or at once. `*lookup` is set before, and can be cancelled until then; it is not touched after. */
 void qsb__resolver_ask(struct qsb__resolver *resolver, const char *name, qsb__found_fn found, void *data,
 		       struct qsb__lookup **lookup);

@@ -42,17 +42,6 @@ struct qsb__reporter *qsb__reporter_new(struct qsb__broker_run *run)
 	return reporter;
 }
 
-void qsb__reporter_free(struct qsb__reporter *reporter)
-{
-	while (reporter && reporter->first) {
-		struct queued *next = reporter->first->next;
-
-		free(reporter->first);
-		reporter->first = next;
-	}
-	free(reporter);
-}
-
 void qsb__reporter_flush(struct qsb__reporter *reporter)
 {
 	int fd = reporter->run->events_fd;

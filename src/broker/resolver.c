@@ -375,14 +375,3 @@ struct qsb__resolver *qsb__resolver_new(struct qsb__broker_run *run, struct qsb_
 	resolver->timer.data = resolver;
 	return resolver;
 }
-
-void qsb__resolver_free(struct qsb__resolver *resolver)
-{
-	if (!resolver)
-		return;
-	ares_destroy(resolver->channel);
-	qsb__host_table_free(resolver->table);
-	for (size_t i = 0; i < CACHE_SLOTS; i++)
-		free(resolver->cache[i]);
-	free(resolver);
-}
