@@ -31,6 +31,10 @@ int qsb__descriptors_keep_only(int *keep, size_t count, struct qsb_error *err);
  */
 ssize_t qsb__descriptors_receive(int from, const struct iovec *data, int *fds, size_t *count, int flags);
 
+/* The other way: bytes, and copies of `count` descriptors with them, at most 128. Bytes, or a negative errno. Only
+ * sendmsg(2): async-signal-safe. */
+ssize_t qsb__descriptors_send(int to, const struct iovec *data, const int *fds, size_t count);
+
 /* Writes everything. 0 or QSB_E_OS. */
 int qsb__descriptor_write(int fd, const char *data, size_t length, struct qsb_error *err);
 

@@ -9,6 +9,7 @@
 #include "broker/broker.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "os/descriptors.h"
 
 enum { PATIENCE_S = 10 };
 
@@ -17,29 +18,18 @@ static const char no_service[] = "the broker could not serve the sandbox's netwo
 /* Those from `first` on; returns how many went, or a negative errno. */
 static int send_packet(int fd, const struct qsb__listeners *listeners, size_t first)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * QSB__HANDOVER_MAX)];
-	} control;
 	struct qsb__handover packet;
-	struct iovec data = {.iov_base = &packet, .iov_len = sizeof(packet)};
-	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes};
+	const struct iovec data = {.iov_base = &packet, .iov_len = sizeof(packet)};
 	const size_t left = listeners->count - first, count = left < QSB__HANDOVER_MAX ? left : QSB__HANDOVER_MAX;
-	struct cmsghdr *rights;
+	ssize_t length;
 
 	memset(&packet, 0, sizeof(packet));
-	memset(&control, 0, sizeof(control));
 	packet.count = (uint32_t)count;
 	packet.last = count == left;
 	memcpy(packet.kinds, listeners->kinds + first, count * sizeof(packet.kinds[0]));
 	memcpy(packet.ports, listeners->ports + first, count * sizeof(packet.ports[0]));
-	header.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-	rights = CMSG_FIRSTHDR(&header);
-	rights->cmsg_level = SOL_SOCKET;
-	rights->cmsg_type = SCM_RIGHTS;
-	rights->cmsg_len = CMSG_LEN(sizeof(int) * count);
-	memcpy(CMSG_DATA(rights), listeners->fds + first, sizeof(int) * count);
-	return sendmsg(fd, &header, MSG_NOSIGNAL) < 0 ? -errno : (int)count;
+	length = qsb__descriptors_send(fd, &data, listeners->fds + first, count);
+	return length < 0 ? (int)length : (int)count;
 }
 
 int qsb__handover_send(int broker_fd, struct qsb__network *network, struct qsb_error *err)

@@ -22,6 +22,7 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "os/arguments.h"
+#include "os/descriptors.h"
 
 /* The supervisor, which can tell what happened, comes first. */
 enum { OWN_CLOCK_LATER_MS = 500 };
@@ -29,27 +30,10 @@ enum { OWN_CLOCK_LATER_MS = 500 };
 static void send_message(const struct qsb__sandbox *sandbox, const struct qsb__message *message, const int *fds,
 			 size_t count)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * QSB__FD_COUNT)];
-	} control;
-	struct iovec data = {.iov_base = (void *)(uintptr_t)message, .iov_len = sizeof(*message)};
-	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
+	const struct iovec data = {.iov_base = (void *)(uintptr_t)message, .iov_len = sizeof(*message)};
 
-	if (count > 0) {
-		struct cmsghdr *first;
-
-		memset(&control, 0, sizeof(control));
-		header.msg_control = control.bytes;
-		header.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-		first = CMSG_FIRSTHDR(&header);
-		first->cmsg_level = SOL_SOCKET;
-		first->cmsg_type = SCM_RIGHTS;
-		first->cmsg_len = CMSG_LEN(sizeof(int) * count);
-		memcpy(CMSG_DATA(first), fds, sizeof(int) * count);
-	}
 	/* A supervisor that is gone needs no answer. */
-	if (sendmsg(sandbox->status_child, &header, MSG_NOSIGNAL) < 0)
+	if (qsb__descriptors_send(sandbox->status_child, &data, fds, count) < 0)
 		_exit(QSB__INIT_EXIT_LOST);
 }
 

@@ -32,26 +32,10 @@ enum { PATIENCE_S = 5, SIX = 0x80 };
 /* A byte, and descriptors with it. */
 static int send_with(int to, unsigned char byte, const int *fds, size_t count)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * QSB__PORTER_MAX)];
-	} control;
-	struct iovec data = {.iov_base = &byte, .iov_len = 1};
-	struct msghdr header = {.msg_iov = &data, .msg_iovlen = 1};
+	const struct iovec data = {.iov_base = &byte, .iov_len = 1};
+	ssize_t length = qsb__descriptors_send(to, &data, fds, count);
 
-	if (count > 0) {
-		struct cmsghdr *rights;
-
-		memset(&control, 0, sizeof(control));
-		header.msg_control = control.bytes;
-		header.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-		rights = CMSG_FIRSTHDR(&header);
-		rights->cmsg_level = SOL_SOCKET;
-		rights->cmsg_type = SCM_RIGHTS;
-		rights->cmsg_len = CMSG_LEN(sizeof(int) * count);
-		memcpy(CMSG_DATA(rights), fds, sizeof(int) * count);
-	}
-	return sendmsg(to, &header, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+	return length == 1 ? 0 : (int)length;
 }
 
 /* *count: of the descriptors that came. 0 or a negative errno; -EPIPE at the end. */

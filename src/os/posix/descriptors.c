@@ -130,7 +130,7 @@ int qsb__descriptor_write(int fd, const char *data, size_t length, struct qsb_er
 	return 0;
 }
 
-enum { RECEIVED_MAX = 128 };
+enum { PASSED_MAX = 128 };
 
 static void take_rights(const struct msghdr *header, int *fds, size_t *count)
 {
@@ -159,14 +159,14 @@ ssize_t qsb__descriptors_receive(int from, const struct iovec *data, int *fds, s
 {
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int) * RECEIVED_MAX)];
+		char bytes[CMSG_SPACE(sizeof(int) * PASSED_MAX)];
 	} control;
 	struct iovec copy = *data;
 	struct msghdr header = {
 		.msg_iov = &copy,
 		.msg_iovlen = 1,
 		.msg_control = control.bytes,
-		.msg_controllen = CMSG_SPACE(sizeof(int) * (*count < RECEIVED_MAX ? *count : RECEIVED_MAX)),
+		.msg_controllen = CMSG_SPACE(sizeof(int) * (*count < PASSED_MAX ? *count : PASSED_MAX)),
 	};
 	ssize_t length = recvmsg(from, &header, MSG_CMSG_CLOEXEC | flags);
 
@@ -176,4 +176,32 @@ ssize_t qsb__descriptors_receive(int from, const struct iovec *data, int *fds, s
 	}
 	take_rights(&header, fds, count);
 	return length;
+}
+
+ssize_t qsb__descriptors_send(int to, const struct iovec *data, const int *fds, size_t count)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int) * PASSED_MAX)];
+	} control;
+	struct iovec copy = *data;
+	struct msghdr header = {.msg_iov = &copy, .msg_iovlen = 1};
+	ssize_t length;
+
+	if (count > PASSED_MAX)
+		return -EINVAL;
+	if (count > 0) {
+		struct cmsghdr *rights;
+
+		memset(&control, 0, sizeof(control));
+		header.msg_control = control.bytes;
+		header.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+		rights = CMSG_FIRSTHDR(&header);
+		rights->cmsg_level = SOL_SOCKET;
+		rights->cmsg_type = SCM_RIGHTS;
+		rights->cmsg_len = CMSG_LEN(sizeof(int) * count);
+		memcpy(CMSG_DATA(rights), fds, sizeof(int) * count);
+	}
+	length = sendmsg(to, &header, MSG_NOSIGNAL);
+	return length < 0 ? -errno : length;
 }
