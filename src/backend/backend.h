@@ -9,6 +9,7 @@
 #define QSB_BACKEND_BACKEND_H
 
 #include "backend/denial.h"
+#include "backend/finding.h"
 #include "plan/plan.h"
 
 struct qsb__sandbox; /* one prepared or running sandbox: opaque, each back end has its own */
@@ -78,6 +79,10 @@ struct qsb__backend {
 	void (*serve_calls)(struct qsb__sandbox *sandbox);
 	/* Takes one of what was refused so far; false = no more. NULL = this back end sees no refusals. */
 	bool (*next_denial)(struct qsb__sandbox *sandbox, struct qsb__denial *denial);
+	/* After wait_dead: looks at what the run left behind, once, and takes one finding; false = no more. What the
+	 * plan says of findings (report, or move aside) has been done by then. NULL = this back end looks for nothing.
+	 */
+	bool (*next_finding)(struct qsb__sandbox *sandbox, struct qsb__finding *finding);
 	/* The pseudo-terminal's outer end after a launch with `tty`, -1 = none (yet). */
 	int (*tty_fd)(const struct qsb__sandbox *sandbox);
 	/* Sends a signal to the command's first process. */

@@ -12,6 +12,7 @@ struct qsb__denial {
 	char rule[128];       /* JSON pointer */
 	char process[32];     /* name, "" = unknown */
 	char suggestion[200]; /* an option or policy line to paste */
+	char detail[160];     /* what of the target: "branch.main.remote" of a git configuration; "" = all of it */
 	int pid;              /* inside the sandbox, 0 = unknown */
 	int64_t time_ms;      /* since 1970 */
 	unsigned count;

@@ -47,6 +47,7 @@ enum qsb__network_mode { QSB__NETWORK_OFF, QSB__NETWORK_FILTERED, QSB__NETWORK_H
 enum qsb__tmp_mode { QSB__TMP_PRIVATE, QSB__TMP_HOST };
 enum qsb__resolve_mode { QSB__RESOLVE_LOCAL, QSB__RESOLVE_PROXY };
 enum qsb__inherit_mode { QSB__INHERIT_NONE, QSB__INHERIT_SAFE, QSB__INHERIT_ALL };
+enum qsb__finding_mode { QSB__FINDINGS_QUARANTINE, QSB__FINDINGS_REPORT };
 enum qsb__output_action { QSB__OUTPUT_TRUNCATE, QSB__OUTPUT_KILL };
 
 enum { QSB__ROWS_MAX = 64 };
@@ -59,6 +60,9 @@ struct qsb_policy {
 		struct qsb__list allow_read, deny_read; /* paths or globs as written: "~/x", "./x", "/x", "*.pem" */
 		struct qsb__list allow_write, deny_write;
 		bool protect_names;
+		bool protect_new_names; /* with protect_names: in folders made later, too */
+		enum qsb__finding_mode git_findings;
+		bool report_denials;
 		enum qsb__tmp_mode tmp;
 		struct qsb__list devices; /* "gpu", "kvm", "fuse" */
 	} filesystem;

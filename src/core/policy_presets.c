@@ -9,7 +9,9 @@
 
 static void set_workspace(struct qsb_policy *policy)
 {
-	policy->filesystem.protect_names = true;
+	policy->filesystem.protect_names = policy->filesystem.protect_new_names = true;
+	policy->filesystem.git_findings = QSB__FINDINGS_QUARANTINE;
+	policy->filesystem.report_denials = true;
 	policy->filesystem.tmp = QSB__TMP_PRIVATE;
 	policy->network.mode = QSB__NETWORK_OFF;
 	policy->network.upstream_resolve = QSB__RESOLVE_PROXY;
@@ -39,7 +41,8 @@ static void set_locked_down(struct qsb_policy *policy)
 /* No limit of ours, no rule of ours: what is left is a process tree that ends as one. */
 static void set_full_access(struct qsb_policy *policy)
 {
-	policy->filesystem.protect_names = false;
+	policy->filesystem.protect_names = policy->filesystem.protect_new_names = false;
+	policy->filesystem.report_denials = false;
 	policy->filesystem.tmp = QSB__TMP_HOST;
 	policy->network.mode = QSB__NETWORK_HOST;
 	policy->limits.memory_bytes = policy->limits.cpus_milli = policy->limits.timeout_ms = 0;

@@ -21,6 +21,7 @@ enum { MOST_PATHS = 65536, MOST_DOMAINS = 16384, MOST_PORTS = 256, MOST_NAMES = 
 static const char *const preset_names[] = {"read-only",   "workspace",   "workspace-online",
 					   "locked-down", "full-access", NULL};
 static const char *const tmp_names[] = {"private", "host", NULL};
+static const char *const finding_names[] = {"quarantine", "report", NULL};
 static const char *const device_names[] = {"gpu", "kvm", "fuse", NULL};
 static const char *const network_names[] = {"off", "filtered", "host", NULL};
 static const char *const resolve_names[] = {"local", "proxy", NULL};
@@ -88,6 +89,28 @@ const struct qsb__row qsb__rows[] = {
 	 AT(filesystem.protect_names),
 	 .summary = "Keeps files that other programs run or trust (git hooks, shell start-up files, editor tasks) from "
 		    "being written, at any depth."},
+	{.pointer = "/filesystem/protectNewNames",
+	 .type = QSB__ROW_BOOL,
+	 .tighten = QSB__TIGHTEN_MAX,
+	 AT(filesystem.protect_new_names),
+	 .summary = "With protectNames: also names that do not exist yet, in folders made later, too. With false only "
+		    "files that are found at the start are kept, and the result says so."},
+	{.pointer = "/filesystem/gitFindings",
+	 .type = QSB__ROW_ENUM,
+	 .tighten = QSB__TIGHTEN_MIN,
+	 AT(filesystem.git_findings),
+	 .names = finding_names,
+	 .option = "--git-findings",
+	 .metavar = "MODE",
+	 .summary = "What becomes of hooks and of settings that run programs in git folders that a run made: moved "
+		    "aside to NAME.quarantined, or only reported."},
+	{.pointer = "/filesystem/reportDenials",
+	 .type = QSB__ROW_BOOL,
+	 .tighten = QSB__TIGHTEN_MAX,
+	 AT(filesystem.report_denials),
+	 .summary =
+		 "Whether the result names files that were refused. It costs a little time at each call that changes "
+		 "a file, as protectNewNames does anyway."},
 	{.pointer = "/filesystem/tmp",
 	 .type = QSB__ROW_ENUM,
 	 .tighten = QSB__TIGHTEN_MIN,

@@ -87,6 +87,9 @@ static void copy_scalars(struct qsb__build *build)
 	plan->output_action = policy->limits.output_action;
 	plan->output_asked = output && policy->origin[output - qsb__rows] != QSB__LAYER_PRESET;
 	plan->protect_names = policy->filesystem.protect_names;
+	plan->protect_new_names = policy->filesystem.protect_names && policy->filesystem.protect_new_names;
+	plan->git_findings = policy->filesystem.git_findings;
+	plan->report_denials = policy->filesystem.report_denials;
 	plan->tmp_private = policy->filesystem.tmp == QSB__TMP_PRIVATE;
 	plan->allow_nested_sandbox = policy->allow_nested_sandbox;
 	plan->allow_unsandboxed = policy->allow_unsandboxed;

@@ -90,6 +90,9 @@ struct qsb__plan {
 	char **scrubbed;    /* NULL-terminated names that were dropped as secrets */
 
 	bool protect_names;
+	bool protect_new_names; /* the built-in name rules must be held live; false with protect_names = false */
+	enum qsb__finding_mode git_findings;
+	bool report_denials; /* files that were refused are wanted in the result */
 	bool tmp_private;
 	bool allow_nested_sandbox;
 	bool allow_unsandboxed;

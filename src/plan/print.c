@@ -114,6 +114,10 @@ void qsb__plan_print(const struct qsb__plan *plan, FILE *to)
 	print_text(plan->cwd, to);
 	fprintf(to, "\ntmp %s\nprotect-names %s\nscan %s\n", plan->tmp_private ? "private" : "host",
 		plan->protect_names ? "yes" : "no", plan->scan_complete ? "complete" : "partial");
+	fprintf(to, "protect-new-names %s\ngit-findings %s\nreport-denials %s\n",
+		plan->protect_new_names ? "yes" : "no",
+		plan->git_findings == QSB__FINDINGS_QUARANTINE ? "quarantine" : "report",
+		plan->report_denials ? "yes" : "no");
 	for (size_t i = 0; i < plan->step_count; i++)
 		print_step(&plan->steps[i], to);
 	for (size_t i = 0; i < plan->gap_count; i++)

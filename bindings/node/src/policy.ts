@@ -20,6 +20,21 @@ export interface Policy {
          * written, at any depth. Default: true.
          */
         readonly protectNames?: boolean;
+        /**
+         * With protectNames: also names that do not exist yet, in folders made later, too. With false only files
+         * that are found at the start are kept, and the result says so. Default: true.
+         */
+        readonly protectNewNames?: boolean;
+        /**
+         * What becomes of hooks and of settings that run programs in git folders that a run made: moved aside to
+         * NAME.quarantined, or only reported. Default: "quarantine".
+         */
+        readonly gitFindings?: "quarantine" | "report";
+        /**
+         * Whether the result names files that were refused. It costs a little time at each call that changes a
+         * file, as protectNewNames does anyway. Default: true.
+         */
+        readonly reportDenials?: boolean;
         /** Whether /tmp is the sandbox's own or the host's. Default: "private". */
         readonly tmp?: "private" | "host";
         /** Devices beyond the harmless ones. Default: []. */

@@ -1,0 +1,14 @@
+/* Something that a run left behind and that other programs would run or trust: looked for when it is over. */
+#ifndef QSB_BACKEND_FINDING_H
+#define QSB_BACKEND_FINDING_H
+
+struct qsb__finding {
+	char kind[16];      /* "gitConfig", "gitHook" */
+	char path[512];     /* the file, on the host */
+	char what[128];     /* "core.fsmonitor", "pre-commit" */
+	char reason[128];   /* what would run or trust it */
+	char moved_to[512]; /* where it was put out of reach, "" = it is where it was */
+	char os_error[64];  /* why it could not be moved, "" = nothing went wrong */
+};
+
+#endif
