@@ -33,7 +33,7 @@ static json_t *step_json(const struct qsb__step *step)
 		[QSB__STEP_ROOT] = "emptyRoot", [QSB__STEP_BIND_RO] = "readOnly", [QSB__STEP_BIND_RW] = "writable",
 		[QSB__STEP_PIN] = "pinned",     [QSB__STEP_MASK_FILE] = "hidden", [QSB__STEP_MASK_DIR] = "hidden",
 		[QSB__STEP_TMPFS] = "scratch",  [QSB__STEP_PROC] = "processes",   [QSB__STEP_DEV] = "devices",
-		[QSB__STEP_LINK] = "link",      [QSB__STEP_NAME_RULE] = "name",
+		[QSB__STEP_LINK] = "link",      [QSB__STEP_NAME_RULE] = "name",   [QSB__STEP_NAME_GRANT] = "grant",
 	};
 	json_t *object = json_pack("{s:s, s:o, s:o}", "kind", kinds[step->kind], "path", qsb__json_text(step->path),
 				   "rule", qsb__json_text(step->rule));

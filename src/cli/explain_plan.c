@@ -21,7 +21,7 @@ struct group {
 #define KIND(kind) (1U << (kind))
 
 static const struct group groups[] = {
-	{"It may read and write", "writable", KIND(QSB__STEP_BIND_RW)},
+	{"It may read and write", "writable", KIND(QSB__STEP_BIND_RW) | KIND(QSB__STEP_NAME_GRANT)},
 	{"It may read, and not write", "readOnly", KIND(QSB__STEP_BIND_RO)},
 	{"It may not read or write", "hidden", KIND(QSB__STEP_MASK_FILE) | KIND(QSB__STEP_MASK_DIR)},
 	{"Its own and gone with it, whatever the host has there", "own",

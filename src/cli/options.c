@@ -70,7 +70,7 @@ enum qsb__option_group qsb__row_group(const struct qsb__row *row)
 
 bool qsb__row_is_flag(const struct qsb__row *row)
 {
-	return row->type == QSB__ROW_BOOL;
+	return row->type == QSB__ROW_BOOL && !row->metavar;
 }
 
 /* The names that a command's options may have, for suggestions. */

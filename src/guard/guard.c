@@ -17,7 +17,7 @@
 
 bool qsb__guard_holds_step(const struct qsb__step *step)
 {
-	return step->kind == QSB__STEP_NAME_RULE && step->asked;
+	return step->kind == QSB__STEP_NAME_RULE && step->held;
 }
 
 bool qsb__guard_needed(const struct qsb__plan *plan)
@@ -31,7 +31,8 @@ bool qsb__guard_needed(const struct qsb__plan *plan)
 bool qsb__guard_stops_reading(const struct qsb__plan *plan)
 {
 	for (size_t i = 0; i < plan->step_count; i++)
-		if (qsb__guard_holds_step(&plan->steps[i]) && (plan->steps[i].denies & QSB__ACCESS_READ))
+		if (qsb__guard_holds_step(&plan->steps[i]) && plan->steps[i].asked &&
+		    (plan->steps[i].denies & QSB__ACCESS_READ))
 			return true;
 	return false;
 }
@@ -75,7 +76,7 @@ static const struct qsb__step *find_loose(const struct qsb__plan *plan)
 	for (size_t i = 0; i < plan->step_count; i++) {
 		const struct qsb__step *step = &plan->steps[i];
 
-		if (!qsb__guard_holds_step(step) || (last && strcmp(last, step->path) == 0))
+		if (!qsb__guard_holds_step(step) || !step->asked || (last && strcmp(last, step->path) == 0))
 			continue;
 		last = step->path;
 		if (compares_loosely(last))
@@ -84,33 +85,50 @@ static const struct qsb__step *find_loose(const struct qsb__plan *plan)
 	return NULL;
 }
 
+/* The rule that must be held; one of the caller's own before the built-in ones. */
+static const struct qsb__step *find_held(const struct qsb__plan *plan)
+{
+	const struct qsb__step *found = NULL;
+
+	for (size_t i = 0; i < plan->step_count; i++) {
+		const struct qsb__step *step = &plan->steps[i];
+
+		if (qsb__guard_holds_step(step) && (!found || (step->asked && !found->asked)))
+			found = step;
+	}
+	return found;
+}
+
+/* Why this host, or this policy, has no live rules; NULL = it has. */
+static const char *find_obstacle(const struct qsb__plan *plan)
+{
+	if (plan->allow_nested_sandbox)
+		return "not with allowNestedSandbox, since a sandbox inside makes mounts and folders of its own";
+	return qsb__guard_available() ? NULL : "that needs Linux 5.19";
+}
+
 int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err)
 {
-	const struct qsb__step *step = NULL;
+	const struct qsb__step *step = find_held(plan);
+	const char *obstacle = step ? find_obstacle(plan) : NULL;
 
-	for (size_t i = 0; i < plan->step_count && !step; i++)
-		if (qsb__guard_holds_step(&plan->steps[i]))
-			step = &plan->steps[i];
-	if (!step)
-		return 0;
+	if (obstacle && step->asked)
+		return qsb__fail(err, QSB_E_UNSUPPORTED, step->rule,
+				 "a pattern, or a path that does not exist, is held by answering system calls, which "
+				 "cannot be done here (%s): deny paths that exist instead",
+				 obstacle);
+	if (obstacle && plan->protect_new_names)
+		return qsb__fail(err, QSB_E_UNSUPPORTED, "/filesystem/protectNewNames",
+				 "protected names that do not exist yet are held by answering system calls, which "
+				 "cannot be done here (%s): --protect-new-names false runs with those alone that "
+				 "exist",
+				 obstacle);
 	/* Nobody asked for this rule: the writable folder around it did, and its way out is another one. */
-	if (strcmp(step->rule, "built-in: own files") == 0 && (plan->allow_nested_sandbox || !qsb__guard_available()))
+	if (obstacle)
 		return qsb__fail(err, QSB_E_UNSUPPORTED, step->rule,
 				 "the command could make %.150s/%.100s, a policy for later runs, and nothing here "
-				 "stops it (%s): "
-				 "make that folder first, with mkdir -p",
-				 step->path, step->text,
-				 plan->allow_nested_sandbox ? "not with allowNestedSandbox" : "that needs Linux 5.19");
-	if (plan->allow_nested_sandbox)
-		return qsb__fail(
-			err, QSB_E_UNSUPPORTED, step->rule,
-			"a sandbox inside makes mounts and folders of its own, where "
-			"rules by name cannot be held: leave out allowNestedSandbox, or deny paths that exist");
-	if (!qsb__guard_available())
-		return qsb__fail(err, QSB_E_UNSUPPORTED, step->rule,
-				 "a pattern, or a path that does not exist, is held by answering "
-				 "system calls, which this kernel cannot do: it needs Linux 5.19; deny paths that "
-				 "exist instead");
+				 "stops it (%s): make that folder first, with mkdir -p",
+				 step->path, step->text, obstacle);
 	step = find_loose(plan);
 	if (step)
 		return qsb__fail(
@@ -119,6 +137,23 @@ int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err)
 			"cannot be held there; deny paths that exist instead",
 			step->path);
 	return 0;
+}
+
+/* The built-in names are looked for in all spellings where the file system takes them for one. */
+static void mark_loose(struct qsb__guard *guard)
+{
+	const struct qsb__plan *plan = guard->plan;
+	const char *last = NULL;
+
+	for (size_t i = 0; i < plan->step_count; i++) {
+		const struct qsb__step *step = &plan->steps[i];
+
+		if (!qsb__guard_holds_step(step) || last == step->path)
+			continue;
+		last = step->path;
+		if (compares_loosely(last))
+			qsb__names_set_loose(guard->names, last);
+	}
 }
 
 static int make_descriptors(struct qsb__guard *guard, struct qsb_error *err)
@@ -153,10 +188,12 @@ int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct
 	code = make_descriptors(guard, err);
 	if (code == 0)
 		code = qsb__names_new(&guard->names, plan, qsb__guard_holds_step, err);
-	if (code == 0)
+	if (code == 0) {
+		mark_loose(guard);
 		*out = guard;
-	else
+	} else {
 		qsb__guard_free(guard);
+	}
 	return code;
 }
 

@@ -7,89 +7,75 @@
 #include "core/error.h"
 #include "core/glob.h"
 #include "core/path.h"
+#include "guard/names_table.h"
+#include "plan/builtin.h"
 
-/* A literal component below another one. */
-struct place {
-	uint32_t parent;
-	uint32_t length;
-	const char *name;
-	uint32_t literal;       /* 1 + index of the step that denies exactly this path */
-	uint32_t literal_read;  /* the same, of one that denies reading */
-	uint32_t first_pattern; /* 1 + index of the first pattern that starts here */
-	unsigned granted;       /* QSB__ACCESS_* that a mount here gives whatever a rule above says, SCRATCH */
-	bool leads;             /* a rule starts or lies below */
-};
+enum { ANYWHERE = 1 /* the node where the built-in rules for any depth start */, SMALLEST = 64 };
 
-struct part {
-	const char *text;
-	bool any_depth; /* "**" */
-	bool names;     /* holds a character that must be there: more than stars */
-};
-
-struct pattern {
-	const struct qsb__step *step;
-	uint32_t next; /* of those that start at the same place */
-	unsigned count;
-	struct part *parts;
-	char *text;
-};
-
-struct qsb__names {
-	const struct qsb__plan *plan;
-	bool fold;
-	struct place *places; /* [0] is unused, [1] is the root */
-	uint32_t place_count, place_capacity;
-	uint32_t *table; /* of places, by parent and name */
-	uint32_t table_size;
-	struct pattern *patterns;
-	uint32_t pattern_count;
-};
-
-enum { ROOT = 1, SCRATCH = 1U << 8 /* in `granted`: the sandbox's own file system */ };
-
-static uint32_t hash(const struct qsb__names *names, uint32_t parent, const char *name, size_t length)
+/* FNV-1a. One hash serves for both kinds of comparing: a pair that differs in case only is told apart by its text. */
+uint32_t qsb__names_hash(const char *name, size_t length)
 {
-	uint32_t value = 2166136261U ^ parent * 16777619U;
+	uint32_t value = 2166136261U;
 
 	for (size_t i = 0; i < length; i++) {
 		unsigned char byte = (unsigned char)name[i];
 
-		if (names->fold && byte >= 'A' && byte <= 'Z')
+		if (byte >= 'A' && byte <= 'Z')
 			byte = (unsigned char)(byte + 32);
 		value = (value ^ byte) * 16777619U;
 	}
-	return value ^ value >> 15;
+	return value;
 }
 
-static bool same_name(const struct qsb__names *names, const struct place *place, const char *name, size_t length)
+static uint32_t first_slot(const struct qsb__names *names, const struct qsb__names_key *key)
 {
-	return place->length == length &&
-	       (names->fold ? strncasecmp(place->name, name, length) == 0 : memcmp(place->name, name, length) == 0);
+	uint32_t value = key->hash ^ key->parent * 0x9e3779b1U;
+
+	return (value ^ value >> 15) & (names->table_size - 1);
 }
 
-/* Where the place is in the table, or would be. */
-static uint32_t *slot(const struct qsb__names *names, uint32_t parent, const char *name, size_t length)
+static bool same_key(const struct qsb__names_key *a, const struct qsb__names_key *b)
 {
-	uint32_t at = hash(names, parent, name, length) & (names->table_size - 1);
+	return a->hash == b->hash && a->parent == b->parent && a->length == b->length && a->fold == b->fold &&
+	       (a->fold ? strncasecmp(a->name, b->name, a->length) == 0 : memcmp(a->name, b->name, a->length) == 0);
+}
 
-	while (names->table[at]) {
-		const struct place *place = &names->places[names->table[at]];
+uint32_t *qsb__names_place_slot(const struct qsb__names *names, const struct qsb__names_key *key)
+{
+	uint32_t at = first_slot(names, key);
 
-		if (place->parent == parent && same_name(names, place, name, length))
-			break;
+	while (names->place_table[at] && !same_key(&names->places[names->place_table[at]].key, key))
 		at = (at + 1) & (names->table_size - 1);
-	}
-	return &names->table[at];
+	return &names->place_table[at];
+}
+
+uint32_t *qsb__names_node_slot(const struct qsb__names *names, const struct qsb__names_key *key)
+{
+	uint32_t at = first_slot(names, key);
+
+	while (names->node_table[at] && !same_key(&names->nodes[names->node_table[at]].key, key))
+		at = (at + 1) & (names->table_size - 1);
+	return &names->node_table[at];
+}
+
+static struct qsb__names_key make_key(uint32_t parent, const char *name, size_t length, bool fold)
+{
+	return (struct qsb__names_key){.parent = parent,
+				       .hash = qsb__names_hash(name, length),
+				       .length = (uint32_t)length,
+				       .fold = fold,
+				       .name = name};
 }
 
 /* Room was made before: every component of every step is counted. */
 static uint32_t add_place(struct qsb__names *names, uint32_t parent, const char *name, size_t length)
 {
-	uint32_t *at = slot(names, parent, name, length);
+	const struct qsb__names_key key = make_key(parent, name, length, names->fold);
+	uint32_t *at = qsb__names_place_slot(names, &key);
 
 	if (!*at) {
 		*at = names->place_count++;
-		names->places[*at] = (struct place){.parent = parent, .name = name, .length = (uint32_t)length};
+		names->places[*at] = (struct qsb__names_place){.key = key};
 	}
 	return *at;
 }
@@ -115,72 +101,212 @@ static size_t count_parts(const char *path)
 {
 	size_t count = 0;
 
-	while (*(path += strspn(path, "/"))) {
-		count++;
-		path += strcspn(path, "/");
+	for (bool inside = false; *path; path++) {
+		count += *path != '/' && !inside;
+		inside = *path != '/';
 	}
 	return count;
 }
 
 static void mark(struct qsb__names *names, uint32_t at)
 {
-	for (; at && !names->places[at].leads; at = names->places[at].parent)
+	for (; at && !names->places[at].leads; at = names->places[at].key.parent)
 		names->places[at].leads = true;
 }
 
-/* Trailing "**" say nothing more: a denied name covers all below it. Alone, one means everything below the folder. */
-static int split(struct pattern *pattern, const char *text, struct qsb_error *err)
+static bool is_any_depth(const char *part, size_t length)
 {
-	size_t count = count_parts(text);
-	char *rest;
+	return length == 2 && part[0] == '*' && part[1] == '*';
+}
 
-	if (count > QSB__NAMES_PARTS)
-		return qsb__fail(err, QSB_E_RANGE, pattern->step->rule, "the pattern %.60s has more than %d components",
-				 text, QSB__NAMES_PARTS);
-	pattern->text = strdup(text);
-	pattern->parts = calloc(count + 1, sizeof(*pattern->parts));
-	if (!pattern->text || !pattern->parts)
-		return qsb__fail_memory(err, "guard");
-	rest = pattern->text;
-	for (char *part; (part = strsep(&rest, "/"));)
-		if (*part)
-			pattern->parts[pattern->count++] = (struct part){.text = part,
-									 .any_depth = strcmp(part, "**") == 0,
-									 .names = part[strspn(part, "*")] != '\0'};
-	while (pattern->count > 1 && pattern->parts[pattern->count - 1].any_depth)
-		pattern->count--;
-	if (pattern->parts[0].any_depth && pattern->count == 1)
-		pattern->parts[0] = (struct part){.text = "*"};
+/* Trailing "**" say nothing more: a denied name covers all below it. */
+static bool only_any_depth(const char *text)
+{
+	while (*(text += strspn(text, "/"))) {
+		size_t length = strcspn(text, "/");
+
+		if (!is_any_depth(text, length))
+			return false;
+		text += length;
+	}
+	return true;
+}
+
+static uint32_t new_node(struct qsb__names *names, const struct qsb__names_key *key)
+{
+	uint32_t at = names->node_count++;
+
+	names->nodes[at].key = *key;
+	return at;
+}
+
+static uint32_t add_any(struct qsb__names *names, uint32_t parent)
+{
+	struct qsb__names_node *node = &names->nodes[parent];
+
+	if (node->loops)
+		return parent;
+	if (!node->any) {
+		const struct qsb__names_key key = {.parent = parent};
+
+		node->any = new_node(names, &key);
+		names->nodes[node->any].loops = true;
+	}
+	return node->any;
+}
+
+static uint32_t add_literal(struct qsb__names *names, uint32_t parent, const struct qsb__names_key *key)
+{
+	uint32_t *at = qsb__names_node_slot(names, key);
+
+	if (!*at) {
+		*at = new_node(names, key);
+		names->nodes[*at].literal = true;
+		if (key->fold)
+			names->nodes[parent].folded = true;
+		else
+			names->nodes[parent].exact = true;
+	}
+	return *at;
+}
+
+/* 0 = no memory, or too many of them: `full` tells. */
+static uint32_t add_glob(struct qsb__names *names, uint32_t parent, const struct qsb__names_key *key, bool *full)
+{
+	uint32_t *first = &names->nodes[parent].globs, at;
+	char *text;
+
+	for (at = *first; at; at = names->nodes[at].next_glob)
+		if (same_key(&names->nodes[at].key, key))
+			return at;
+	*full = names->pattern_count == QSB__NAMES_PATTERNS;
+	text = *full ? NULL : strndup(key->name, key->length);
+	if (!text)
+		return 0;
+	names->pattern_count++;
+	at = new_node(names, key);
+	names->nodes[at].glob = text;
+	names->nodes[at].literal = text[strspn(text, "*")] != '\0';
+	names->nodes[at].next_glob = *first;
+	*first = at;
+	return at;
+}
+
+/* The node that a rule's text leads to. Alone, "**" means everything below the folder. */
+static int add_parts(struct qsb__names *names, uint32_t *node, const struct qsb__step *step, const char *text,
+		     struct qsb_error *err)
+{
+	bool fold = names->fold || step->builtin, full = false;
+
+	if (only_any_depth(text))
+		text = "*";
+	while (*(text += strspn(text, "/")) && !only_any_depth(text)) {
+		size_t length = strcspn(text, "/");
+		const struct qsb__names_key key = make_key(*node, text, length, fold);
+
+		if (is_any_depth(text, length))
+			*node = add_any(names, *node);
+		else if (strpbrk(text, "*?[") < text + length && strpbrk(text, "*?["))
+			*node = add_glob(names, *node, &key, &full);
+		else
+			*node = add_literal(names, *node, &key);
+		if (full)
+			return qsb__fail(err, QSB_E_RANGE, step->rule,
+					 "more than %d patterns cannot be held live: put some of them "
+					 "together, as in *.[kp]e[my]",
+					 QSB__NAMES_PATTERNS);
+		if (!*node)
+			return qsb__fail_memory(err, "guard");
+		text += length;
+	}
 	return 0;
+}
+
+/* A rule ends at this node. */
+static void finish(struct qsb__names *names, uint32_t node, uint32_t index)
+{
+	const struct qsb__step *step = &names->plan->steps[index];
+	struct qsb__names_node *last = &names->nodes[node];
+
+	if ((step->denies & QSB__ACCESS_WRITE) && !last->write)
+		last->write = index + 1;
+	if ((step->denies & QSB__ACCESS_READ) && !last->read)
+		last->read = index + 1;
+	for (; node && (names->nodes[node].denies | step->denies) != names->nodes[node].denies;
+	     node = names->nodes[node].key.parent)
+		names->nodes[node].denies |= step->denies;
+}
+
+/* The built-in rules for any depth are the same for each folder they hold in: one table, made for the first. */
+static int add_anywhere(struct qsb__names *names, uint32_t index, uint32_t at, struct qsb_error *err)
+{
+	const struct qsb__step *steps = names->plan->steps, *step = &steps[index];
+	uint32_t node = ANYWHERE, *next = &names->anywhere_next;
+	int code;
+
+	names->places[at].anywhere |= step->project ? QSB__ANYWHERE_PROJECT : QSB__ANYWHERE_ALWAYS;
+	if (names->anywhere_end == 0)
+		names->first_anywhere = *next = index;
+	if (step->path == steps[names->first_anywhere].path) {
+		names->anywhere_end = index + 1;
+	} else {
+		/* They come in the same order. */
+		uint32_t at_first = *next;
+
+		*next = at_first + 1 < names->anywhere_end ? at_first + 1 : names->first_anywhere;
+		if (steps[at_first].text == step->text)
+			return 0;
+	}
+	code = add_parts(names, &node, step, step->text + 3, err);
+	if (code != 0)
+		return code;
+	finish(names, node, index);
+	while (names->nodes[node].key.parent != ANYWHERE)
+		node = names->nodes[node].key.parent;
+	names->nodes[node].project = step->project;
+	return 0;
+}
+
+static uint32_t start_here(struct qsb__names *names, uint32_t at)
+{
+	struct qsb__names_place *place = &names->places[at];
+
+	if (!place->first) {
+		const struct qsb__names_key none = {.parent = 0};
+
+		place->first = new_node(names, &none);
+	}
+	return place->first;
 }
 
 static int add_rule(struct qsb__names *names, uint32_t index, struct qsb_error *err)
 {
 	const struct qsb__step *step = &names->plan->steps[index];
-	uint32_t at = add_path(names, ROOT, step->path, strlen(step->path));
+	uint32_t at = add_path(names, QSB__NAMES_ROOT, step->path, strlen(step->path)), node;
 	const char *text = step->text + strspn(step->text, "/");
-	size_t literal = qsb__glob_literal_prefix(text);
-	struct pattern *pattern;
+	size_t literal = step->builtin ? 0 : qsb__glob_literal_prefix(text);
+	int code;
 
+	names->overflow = names->overflow ? names->overflow : index + 1;
+	if (count_parts(text) > QSB__NAMES_PARTS)
+		return qsb__fail(err, QSB_E_RANGE, step->rule, "the pattern %.60s has more than %d components", text,
+				 QSB__NAMES_PARTS);
 	at = add_path(names, at, text, literal);
 	mark(names, at);
+	if (step->builtin && strncmp(text, "**/", 3) == 0 && step->denies == QSB__ACCESS_WRITE)
+		return add_anywhere(names, index, at, err);
 	text += literal + strspn(text + literal, "/");
-	if (!*text) {
+	if (!*text && !step->builtin) {
 		names->places[at].literal = index + 1;
 		if (step->denies & QSB__ACCESS_READ)
 			names->places[at].literal_read = index + 1;
 		return 0;
 	}
-	if (names->pattern_count == QSB__NAMES_PATTERNS)
-		return qsb__fail(err, QSB_E_RANGE, step->rule,
-				 "more than %d patterns cannot be held live: put some of them "
-				 "together, as in *.[kp]e[my]",
-				 QSB__NAMES_PATTERNS);
-	pattern = &names->patterns[names->pattern_count++];
-	pattern->step = step;
-	pattern->next = names->places[at].first_pattern;
-	names->places[at].first_pattern = names->pattern_count;
-	return split(pattern, text, err);
+	node = start_here(names, at);
+	code = add_parts(names, &node, step, text, err);
+	if (code == 0)
+		finish(names, node, index);
+	return code;
 }
 
 /* What a mount at its path gives back, however a rule by name above it reads. */
@@ -189,10 +315,11 @@ static unsigned granted_by(const struct qsb__step *step)
 	switch (step->kind) {
 	case QSB__STEP_BIND_RW:
 	case QSB__STEP_PROC:
+	case QSB__STEP_NAME_GRANT:
 		return QSB__ACCESS_READ | QSB__ACCESS_WRITE;
 	case QSB__STEP_TMPFS:
 	case QSB__STEP_DEV:
-		return QSB__ACCESS_READ | QSB__ACCESS_WRITE | SCRATCH;
+		return QSB__ACCESS_READ | QSB__ACCESS_WRITE | QSB__NAMES_SCRATCH;
 	case QSB__STEP_BIND_RO:
 		/* One that a denial of writing brought about says nothing of reading: another rule may deny that. */
 		return step->allows & QSB__ACCESS_READ;
@@ -201,23 +328,62 @@ static unsigned granted_by(const struct qsb__step *step)
 	}
 }
 
-static int make_room(struct qsb__names *names, struct qsb_error *err)
+/* Of packages: what lies in one is no project of the user's. */
+static void add_packages(struct qsb__names *names)
 {
-	size_t count = 2;
+	const char *const *const lists[] = {qsb__unscanned_folders, qsb__package_folders};
 
-	for (size_t i = 0; i < names->plan->step_count; i++) {
-		const struct qsb__step *step = &names->plan->steps[i];
+	for (size_t list = 0; names->anywhere_end && list < sizeof(lists) / sizeof(lists[0]); list++)
+		for (const char *const *name = lists[list]; *name; name++) {
+			const struct qsb__names_key key = make_key(ANYWHERE, *name, strlen(*name), true);
 
-		count += count_parts(step->path) + (step->kind == QSB__STEP_NAME_RULE ? count_parts(step->text) : 0);
+			names->nodes[add_literal(names, ANYWHERE, &key)].packages = true;
+		}
+}
+
+static size_t count_packages(void)
+{
+	const char *const *const lists[] = {qsb__unscanned_folders, qsb__package_folders};
+	size_t count = 0;
+
+	for (size_t list = 0; list < sizeof(lists) / sizeof(lists[0]); list++)
+		for (const char *const *name = lists[list]; *name; name++)
+			count++;
+	return count;
+}
+
+/* One block for all: a start of the sandbox waits for it. */
+static int make_room(struct qsb__names *names, bool (*holds)(const struct qsb__step *), struct qsb_error *err)
+{
+	const struct qsb__plan *plan = names->plan;
+	size_t places = QSB__NAMES_ROOT + 1, nodes = ANYWHERE + 1 + count_packages(), at;
+
+	for (size_t i = 0; i < plan->step_count; i++) {
+		const struct qsb__step *step = &plan->steps[i];
+		size_t parts = step->kind == QSB__STEP_NAME_RULE && holds(step) ? count_parts(step->text) : 0;
+
+		/* Thousands of steps have the same folder. */
+		if (i == 0 || step->path != plan->steps[i - 1].path)
+			places += count_parts(step->path);
+		if (parts && !step->builtin)
+			places += parts;
+		/* One for the folder where it starts, too. */
+		nodes += parts ? parts + 1 : 0;
 	}
-	names->table_size = 64;
-	while (names->table_size < count * 2)
+	names->table_size = SMALLEST;
+	while (names->table_size < (places > nodes ? places : nodes) * 2)
 		names->table_size *= 2;
-	names->places = calloc(count, sizeof(*names->places));
-	names->table = calloc(names->table_size, sizeof(*names->table));
-	names->patterns = calloc(QSB__NAMES_PATTERNS, sizeof(*names->patterns));
-	names->place_count = ROOT + 1;
-	return names->places && names->table && names->patterns ? 0 : qsb__fail_memory(err, "guard");
+	at = places * sizeof(*names->places) + nodes * sizeof(*names->nodes);
+	names->memory = calloc(1, at + 2UL * names->table_size * sizeof(uint32_t));
+	if (!names->memory)
+		return qsb__fail_memory(err, "guard");
+	names->places = names->memory;
+	names->nodes = (void *)(names->places + places);
+	names->place_table = (void *)(names->nodes + nodes);
+	names->node_table = names->place_table + names->table_size;
+	names->place_count = QSB__NAMES_ROOT + 1;
+	names->node_count = ANYWHERE + 1;
+	return 0;
 }
 
 int qsb__names_new(struct qsb__names **out, const struct qsb__plan *plan, bool (*holds)(const struct qsb__step *),
@@ -231,158 +397,45 @@ int qsb__names_new(struct qsb__names **out, const struct qsb__plan *plan, bool (
 		return qsb__fail_memory(err, "guard");
 	names->plan = plan;
 	names->fold = plan->fold_names;
-	code = make_room(names, err);
+	code = make_room(names, holds, err);
 	for (size_t i = 0; code == 0 && i < plan->step_count; i++) {
 		const struct qsb__step *step = &plan->steps[i];
 
 		if (step->kind == QSB__STEP_NAME_RULE && holds(step))
 			code = add_rule(names, (uint32_t)i, err);
 		else if (granted_by(step))
-			names->places[add_path(names, ROOT, step->path, strlen(step->path))].granted |=
+			names->places[add_path(names, QSB__NAMES_ROOT, step->path, strlen(step->path))].granted |=
 				granted_by(step);
 	}
-	if (code == 0)
+	if (code == 0) {
+		add_packages(names);
 		*out = names;
-	else
+	} else {
 		qsb__names_free(names);
+	}
 	return code;
+}
+
+void qsb__names_set_loose(struct qsb__names *names, const char *folder)
+{
+	uint32_t at = QSB__NAMES_ROOT;
+
+	while (at && *(folder += strspn(folder, "/"))) {
+		size_t length = strcspn(folder, "/");
+		const struct qsb__names_key key = make_key(at, folder, length, names->fold);
+
+		at = *qsb__names_place_slot(names, &key);
+		folder += length;
+	}
+	names->places[at].loose = true;
 }
 
 void qsb__names_free(struct qsb__names *names)
 {
 	if (!names)
 		return;
-	for (uint32_t i = 0; names->patterns && i < names->pattern_count; i++) {
-		free(names->patterns[i].parts);
-		free(names->patterns[i].text);
-	}
-	free(names->patterns);
-	free(names->places);
-	free(names->table);
+	for (uint32_t i = 0; names->pattern_count && i < names->node_count; i++)
+		free(names->nodes[i].glob);
+	free(names->memory);
 	free(names);
-}
-
-/* A "**" may also stand for nothing: what comes after it may be next, too. */
-static uint64_t close_over(const struct pattern *pattern, uint64_t reached)
-{
-	for (unsigned i = 0; i < pattern->count; i++)
-		if ((reached >> i & 1) && pattern->parts[i].any_depth)
-			reached |= UINT64_C(2) << i;
-	return reached;
-}
-
-/* What holds at a place besides what came from above it. */
-static void arrive(const struct qsb__names *names, struct qsb__name_state *state)
-{
-	const struct place *place = &names->places[state->place];
-	uint32_t literal = state->access & QSB__ACCESS_READ ? place->literal_read : place->literal;
-
-	if (!state->place)
-		return;
-	state->writable |= (place->granted & QSB__ACCESS_WRITE) != 0;
-	state->scratch |= (place->granted & SCRATCH) != 0;
-	if (literal)
-		state->literal = literal;
-	if (place->granted & state->access) {
-		state->literal = 0;
-		for (uint32_t i = 0; i < names->pattern_count; i++)
-			state->reached[i] &= ~(UINT64_C(1) << names->patterns[i].count);
-	}
-	for (uint32_t i = place->first_pattern; i; i = names->patterns[i - 1].next)
-		if (names->patterns[i - 1].step->denies & state->access)
-			state->reached[i - 1] |= close_over(&names->patterns[i - 1], 1);
-}
-
-void qsb__names_start(const struct qsb__names *names, unsigned access, struct qsb__name_state *state)
-{
-	memset(state->reached, 0, names->pattern_count * sizeof(state->reached[0]));
-	state->access = access;
-	state->place = ROOT;
-	state->literal = 0;
-	state->begins = state->writable = state->scratch = false;
-	arrive(names, state);
-}
-
-static uint64_t advance(const struct pattern *pattern, uint64_t reached, const char *name, bool fold, bool *begins)
-{
-	uint64_t denied = UINT64_C(1) << pattern->count;
-	uint64_t next = reached & denied;
-
-	for (unsigned i = 0; i < pattern->count; i++) {
-		if (!(reached >> i & 1))
-			continue;
-		if (pattern->parts[i].any_depth) {
-			next |= UINT64_C(1) << i;
-		} else if (qsb__glob_match(pattern->parts[i].text, name, fold)) {
-			next |= UINT64_C(2) << i;
-			*begins |= pattern->parts[i].names && i + 1 < pattern->count;
-		}
-	}
-	return close_over(pattern, next);
-}
-
-void qsb__names_enter(const struct qsb__names *names, struct qsb__name_state *state, const char *name, size_t length)
-{
-	char text[256];
-
-	/* Longer names exist nowhere: the kernel says so when it is asked. */
-	if (length >= sizeof(text))
-		length = sizeof(text) - 1;
-	memcpy(text, name, length);
-	text[length] = '\0';
-	state->begins = false;
-	for (uint32_t i = 0; i < names->pattern_count; i++)
-		if (state->reached[i])
-			state->reached[i] =
-				advance(&names->patterns[i], state->reached[i], text, names->fold, &state->begins);
-	if (state->place)
-		state->place = *slot(names, state->place, text, length);
-	if (state->place && names->places[state->place].leads)
-		state->begins = true;
-	arrive(names, state);
-}
-
-const struct qsb__step *qsb__names_denied(const struct qsb__names *names, const struct qsb__name_state *state)
-{
-	if (state->literal)
-		return &names->plan->steps[state->literal - 1];
-	for (uint32_t i = 0; i < names->pattern_count; i++)
-		if (state->reached[i] >> names->patterns[i].count & 1)
-			return names->patterns[i].step;
-	return NULL;
-}
-
-const struct qsb__step *qsb__names_judge(const struct qsb__names *names, const char *path, unsigned access,
-					 struct qsb__name_state *state)
-{
-	qsb__names_start(names, access, state);
-	while (*(path += strspn(path, "/"))) {
-		size_t length = strcspn(path, "/");
-
-		qsb__names_enter(names, state, path, length);
-		path += length;
-	}
-	return qsb__names_denied(names, state);
-}
-
-bool qsb__names_hold_below(const struct qsb__names *names, const struct qsb__name_state *state)
-{
-	if (state->place && names->places[state->place].leads)
-		return true;
-	for (uint32_t i = 0; i < names->pattern_count; i++)
-		if (state->reached[i] & ~(UINT64_C(1) << names->patterns[i].count))
-			return true;
-	return false;
-}
-
-bool qsb__names_difference(const struct qsb__names *names, const struct qsb__name_state *state,
-			   const struct qsb__name_state *other, struct qsb__name_state *out)
-{
-	for (uint32_t i = 0; i < names->pattern_count; i++)
-		out->reached[i] = state->reached[i] & ~other->reached[i] & ~(UINT64_C(1) << names->patterns[i].count);
-	out->place = state->place == other->place ? 0 : state->place;
-	out->access = state->access;
-	out->literal = 0;
-	out->begins = out->writable = out->scratch = false;
-	return qsb__names_hold_below(names, out);
 }

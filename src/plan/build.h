@@ -26,6 +26,7 @@ struct qsb__rule {
 	bool required;               /* when missing: its name rule counts as the caller's own */
 	bool pin;                    /* only: the folder must keep its name and place */
 	bool by_name;                /* the denial gets a name rule instead of a mount */
+	bool project;                /* of that rule: see struct qsb__step */
 	bool pin_all;                /* the folders between the writable root and this path get pins */
 };
 
@@ -73,6 +74,8 @@ struct qsb__build {
 	size_t step_count, step_capacity;
 	struct qsb__step *name_rules;
 	size_t name_rule_count, name_rule_capacity;
+	struct qsb__step *grants;
+	size_t grant_count, grant_capacity;
 	struct qsb__plan_gap *gaps;
 	size_t gap_count, gap_capacity;
 	struct qsb__plan_held *held;
@@ -140,11 +143,19 @@ int qsb__build_pins(struct qsb__build *build);
 
 /* steps.c: from rules to steps, name rules and gaps. */
 int qsb__build_steps(struct qsb__build *build);
-/* `folder` and the rule's texts must stay until the plan is made. */
-int qsb__build_name_rule(struct qsb__build *build, const char *folder, const char *glob, const struct qsb__rule *rule,
-			 unsigned denies);
+/* Names, reasons and folders come from storage that stays: thousands of steps share one copy of each. */
+char *qsb__build_shared_text(struct qsb__build *build, const char *text);
 int qsb__build_gap(struct qsb__build *build, const char *what, const char *rule, bool asked);
 int qsb__build_note(struct qsb__build *build, const char *text);
+
+/* name_rules.c. `folder` and the rule's texts must stay until the plan is made. */
+int qsb__build_name_rule(struct qsb__build *build, const char *folder, const char *glob, const struct qsb__rule *rule,
+			 unsigned denies);
+/* Length of the part of `path` that a name rule speaks of: the match; what lies below is meant too. 0 = none. */
+size_t qsb__build_name_match(const struct qsb__step *step, const char *path, bool fold);
+/* Does a built-in rule by name stand against this path, and no denial of the caller's own? */
+bool qsb__build_needs_grant(const struct qsb__build *build, const char *path);
+int qsb__build_grant(struct qsb__build *build, const char *path, const struct qsb__rule *rule);
 
 /* hard_links.c: what is held under one name and has others. */
 int qsb__build_hard_links(struct qsb__build *build);

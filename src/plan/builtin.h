@@ -37,12 +37,17 @@ struct qsb__protected_name {
 	const char *below;
 	bool plain_only; /* only when it is not a folder */
 	const char *reason;
+	bool project; /* only a project's own counts: packages come with such files by the thousand, and nobody reads
+			 them */
 };
 extern const struct qsb__protected_name qsb__protected_names[];
 extern const size_t qsb__protected_name_count;
 
 /* Folders that the scan for protected names does not enter: big, made by tools, and rebuilt by them. */
 extern const char *const qsb__unscanned_folders[]; /* NULL-terminated */
+/* Further folders that tools unpack other people's packages into: with those above, the ones below which names that
+ * count in a project only are not held. */
+extern const char *const qsb__package_folders[];
 
 /* Is "NAME=VALUE" a secret, by its name or by a password in its value? */
 bool qsb__is_secret_variable(const char *variable);

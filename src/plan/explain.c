@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/glob.h"
 #include "plan/build.h"
 
 static void say_rule(char *out, size_t size, const struct qsb__step *step)
@@ -52,6 +51,7 @@ static void apply_step(struct inquiry *inquiry, const struct qsb__step *step)
 	case QSB__STEP_PIN:
 	case QSB__STEP_LINK:
 	case QSB__STEP_NAME_RULE:
+	case QSB__STEP_NAME_GRANT:
 		return;
 	}
 	inquiry->deepest = strlen(step->path);
@@ -66,24 +66,6 @@ static void apply_step(struct inquiry *inquiry, const struct qsb__step *step)
 		say_rule(out->write_rule, sizeof(out->write_rule), step);
 }
 
-/* Length of the part of `path` that a name rule speaks of: the match; what lies below is meant too. 0 = none. */
-static size_t match_length(const struct qsb__step *step, const char *path, bool fold)
-{
-	size_t above, length;
-	char below[QSB__PATH_MAX];
-
-	if (!qsb__path_inside(path, step->path, fold))
-		return 0;
-	snprintf(below, sizeof(below), "%s", qsb__path_below(path, step->path));
-	above = strlen(path) - strlen(below);
-	for (length = strlen(below); length; length = qsb__path_parent(below)) {
-		below[length] = '\0';
-		if (qsb__glob_match(step->text, below, fold))
-			return above + length;
-	}
-	return 0;
-}
-
 static void apply_name_rule(struct inquiry *inquiry, const struct qsb__step *step)
 {
 	struct qsb__verdict *out = inquiry->out;
@@ -91,7 +73,7 @@ static void apply_name_rule(struct inquiry *inquiry, const struct qsb__step *ste
 
 	if (!(out->access & step->denies))
 		return;
-	length = match_length(step, out->resolved, inquiry->fold);
+	length = qsb__build_name_match(step, out->resolved, inquiry->fold);
 	/* A mount at the match or below it is the more specific rule. */
 	if (!length || inquiry->deepest >= length)
 		return;
@@ -100,6 +82,18 @@ static void apply_name_rule(struct inquiry *inquiry, const struct qsb__step *ste
 	inquiry->denied = length;
 	if (step->denies & QSB__ACCESS_READ)
 		say_rule(out->read_rule, sizeof(out->read_rule), step);
+	say_rule(out->write_rule, sizeof(out->write_rule), step);
+}
+
+/* They come before the rules by name, which it overrules. */
+static void apply_grant(struct inquiry *inquiry, const struct qsb__step *step)
+{
+	struct qsb__verdict *out = inquiry->out;
+
+	if (!(out->access & QSB__ACCESS_WRITE) || !qsb__path_inside(out->resolved, step->path, inquiry->fold) ||
+	    strlen(step->path) < inquiry->deepest)
+		return;
+	inquiry->deepest = strlen(step->path);
 	say_rule(out->write_rule, sizeof(out->write_rule), step);
 }
 
@@ -155,6 +149,8 @@ void qsb__build_verdict(const struct qsb__plan *plan, bool fold, struct qsb__ver
 
 		if (step->kind == QSB__STEP_NAME_RULE)
 			apply_name_rule(&inquiry, step);
+		else if (step->kind == QSB__STEP_NAME_GRANT)
+			apply_grant(&inquiry, step);
 		else if (qsb__path_inside(out->resolved, step->path, fold))
 			apply_step(&inquiry, step);
 	}

@@ -270,7 +270,8 @@ static int add_name_rules(struct qsb__build *build, const char *root)
 {
 	for (size_t i = 0; i < qsb__protected_name_count; i++) {
 		const struct qsb__protected_name *name = &qsb__protected_names[i];
-		const struct qsb__rule rule = {.name = "built-in: protected names", .reason = name->reason};
+		const struct qsb__rule rule = {
+			.name = "built-in: protected names", .reason = name->reason, .project = name->project};
 		char glob[200], *at = glob;
 
 		if (name->plain_only)

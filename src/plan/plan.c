@@ -19,6 +19,7 @@ static void clear_build(struct qsb__build *build)
 	free(build->rules.items);
 	free(build->globs);
 	free(build->steps);
+	free(build->grants);
 	free(build->name_rules);
 	free(build->gaps);
 	free(build->held);
@@ -155,11 +156,13 @@ static int check_workspace(struct qsb__build *build)
 			 build->plan->workspace, verdict.read_rule);
 }
 
-/* What the steps cannot hold, of what nobody asked for by name. */
+/* What the steps cannot hold, of what nobody asked for by name. Where the rules by name are held, nothing can be made
+ * there from inside; what somebody outside makes later has no mask. */
 static int report_gaps(struct qsb__build *build)
 {
 	static const char names[] = "built-in: protected names";
-	bool protect = build->policy->filesystem.protect_names && build->name_rule_count;
+	bool held = build->plan->protect_new_names;
+	bool protect = build->policy->filesystem.protect_names && build->name_rule_count && !held;
 	char what[200];
 
 	if (protect && qsb__build_gap(build, "protected names that do not exist yet", names, false))
@@ -168,9 +171,11 @@ static int report_gaps(struct qsb__build *build)
 	    qsb__build_gap(build, "protected names in folders that were not looked into at the start", names, false))
 		return QSB_E_MEMORY;
 	for (size_t i = 0; build->missing_builtins[i].name; i++) {
-		snprintf(what, sizeof(what), "%zu path%s that %s not exist yet", build->missing_builtins[i].count,
-			 build->missing_builtins[i].count == 1 ? "" : "s",
-			 build->missing_builtins[i].count == 1 ? "does" : "do");
+		bool one = build->missing_builtins[i].count == 1;
+
+		snprintf(what, sizeof(what), "%s%zu path%s that %s not exist yet%s", held ? "reading " : "",
+			 build->missing_builtins[i].count, one ? "" : "s", one ? "does" : "do",
+			 held ? ", should something outside make them meanwhile" : "");
 		if (qsb__build_gap(build, what, build->missing_builtins[i].name, false))
 			return QSB_E_MEMORY;
 	}
@@ -181,7 +186,7 @@ static int report_gaps(struct qsb__build *build)
 static int hand_over(struct qsb__build *build)
 {
 	struct qsb__plan *plan = build->plan;
-	size_t steps = build->step_count + build->name_rule_count;
+	size_t steps = build->step_count + build->grant_count + build->name_rule_count;
 
 	plan->steps = qsb__arena_alloc(build->arena, (steps + 1) * sizeof(plan->steps[0]));
 	plan->gaps = qsb__arena_alloc(build->arena, (build->gap_count + 1) * sizeof(plan->gaps[0]));
@@ -191,8 +196,10 @@ static int hand_over(struct qsb__build *build)
 		return qsb__fail_memory(build->err, "plan");
 	if (build->step_count)
 		memcpy(plan->steps, build->steps, build->step_count * sizeof(plan->steps[0]));
+	if (build->grant_count)
+		memcpy(plan->steps + build->step_count, build->grants, build->grant_count * sizeof(plan->steps[0]));
 	if (build->name_rule_count)
-		memcpy(plan->steps + build->step_count, build->name_rules,
+		memcpy(plan->steps + build->step_count + build->grant_count, build->name_rules,
 		       build->name_rule_count * sizeof(plan->steps[0]));
 	if (build->gap_count)
 		memcpy(plan->gaps, build->gaps, build->gap_count * sizeof(plan->gaps[0]));

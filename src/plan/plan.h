@@ -27,7 +27,8 @@ enum qsb__step_kind {
 	QSB__STEP_LINK,      /* path: a symbolic link to make, below ROOT or TMPFS; text: where it points */
 	/* Rules by name, for files that need not exist; they come last. A BIND step at or below a path that matches is
 	 * the more specific one and wins. */
-	QSB__STEP_NAME_RULE /* path: the folder the rule holds in; text: a glob relative to it */
+	QSB__STEP_NAME_RULE, /* path: the folder the rule holds in; text: a glob relative to it */
+	QSB__STEP_NAME_GRANT /* path: need not exist; the caller allows it where a built-in rule by name says no */
 };
 
 enum qsb__access { QSB__ACCESS_NONE = 0, QSB__ACCESS_READ = 1U << 0, QSB__ACCESS_WRITE = 1U << 1 };
@@ -37,7 +38,10 @@ struct qsb__step {
 	bool is_dir;     /* what `path` is */
 	unsigned allows; /* mounts: QSB__ACCESS_* that the entry behind it gives, 0 = it takes away */
 	unsigned denies; /* QSB__ACCESS_* that it takes away */
-	bool asked;      /* NAME_RULE: by the caller's own entry, not a built-in list: must be held or refused */
+	bool asked;      /* NAME_RULE: by the caller's own entry, not a built-in list */
+	bool held;       /* NAME_RULE: must be held or refused */
+	bool builtin;    /* NAME_RULE: from a built-in list: letter case does not count */
+	bool project;    /* NAME_RULE: counts in a project only, not below a folder of packages (node_modules) */
 	bool sealed;     /* MASK_*: the caller's own permissions keep it shut, so that no mount is needed */
 	char *path;
 	char *text;   /* see above; NULL where it has no meaning */

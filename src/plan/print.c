@@ -9,7 +9,7 @@ static const char *const kind_names[] = {
 	[QSB__STEP_ROOT] = "root",   [QSB__STEP_BIND_RO] = "bind-ro",     [QSB__STEP_BIND_RW] = "bind-rw",
 	[QSB__STEP_PIN] = "pin",     [QSB__STEP_MASK_FILE] = "mask-file", [QSB__STEP_MASK_DIR] = "mask-dir",
 	[QSB__STEP_TMPFS] = "tmpfs", [QSB__STEP_PROC] = "proc",           [QSB__STEP_DEV] = "dev",
-	[QSB__STEP_LINK] = "link",   [QSB__STEP_NAME_RULE] = "name-rule",
+	[QSB__STEP_LINK] = "link",   [QSB__STEP_NAME_RULE] = "name-rule", [QSB__STEP_NAME_GRANT] = "name-grant",
 };
 
 /* Any byte can stand in a path: one line stays one line, and one field one field. */
@@ -43,6 +43,8 @@ static void print_step(const struct qsb__step *step, FILE *to)
 		fprintf(to, step->is_dir ? " folder" : " file");
 	if (step->sealed)
 		fprintf(to, " sealed");
+	if (step->held)
+		fprintf(to, step->project ? " held in projects" : " held");
 	fprintf(to, "  # %s", step->rule);
 	if (step->reason)
 		fprintf(to, ": %s", step->reason);

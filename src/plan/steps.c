@@ -28,7 +28,7 @@ struct node {
 };
 
 /* Names, reasons and folders come from storage that stays: thousands of steps share one copy of each. */
-static char *shared_copy(struct qsb__build *build, const char *text)
+char *qsb__build_shared_text(struct qsb__build *build, const char *text)
 {
 	struct qsb__shared_text *shared = &build->shared[(uintptr_t)text / 8 % QSB__SHARED_TEXTS];
 
@@ -53,28 +53,8 @@ static int add_step(struct qsb__build *build, enum qsb__step_kind kind, const st
 	step->allows = rule->allow;
 	step->path = qsb__arena_text(build->arena, node->path);
 	step->text = qsb__arena_text(build->arena, rule->text);
-	step->rule = shared_copy(build, qsb__build_rule_text(build, rule));
-	step->reason = shared_copy(build, rule->reason);
-	return 0;
-}
-
-int qsb__build_name_rule(struct qsb__build *build, const char *folder, const char *glob, const struct qsb__rule *rule,
-			 unsigned denies)
-{
-	struct qsb__step *step;
-
-	if (qsb__build_grow(&build->name_rules, build->name_rule_count, &build->name_rule_capacity, sizeof(*step)))
-		return qsb__fail_memory(build->err, "plan");
-	step = &build->name_rules[build->name_rule_count++];
-	memset(step, 0, sizeof(*step));
-	step->kind = QSB__STEP_NAME_RULE;
-	step->is_dir = true;
-	step->denies = denies;
-	step->asked = rule->item != NULL;
-	step->path = shared_copy(build, folder);
-	step->text = qsb__arena_text(build->arena, glob);
-	step->rule = shared_copy(build, qsb__build_rule_text(build, rule));
-	step->reason = shared_copy(build, rule->reason);
+	step->rule = qsb__build_shared_text(build, qsb__build_rule_text(build, rule));
+	step->reason = qsb__build_shared_text(build, rule->reason);
 	return 0;
 }
 
@@ -198,23 +178,28 @@ static int deny_by_name(struct qsb__build *build, const struct node *node, const
 		 node->file == QSB__FILE_LINK ? "%s is a link, which could be replaced by a file"
 					      : "%s does not exist, and could be made",
 		 node->path);
-	if (!rule->item && !must_be_held(above, rule))
-		count_missing(build, rule);
-	else if (qsb__build_gap(build, what, qsb__build_rule_text(build, rule), true))
+	if (!rule->item && !must_be_held(above, rule)) {
+		if (!build->plan->protect_new_names || (denies & QSB__ACCESS_READ))
+			count_missing(build, rule);
+	} else if (qsb__build_gap(build, what, qsb__build_rule_text(build, rule), true)) {
 		return QSB_E_MEMORY;
+	}
 	result = qsb__build_name_rule(build, above->anchor, glob, rule, denies);
 	if (!result && must_be_held(above, rule))
-		build->name_rules[build->name_rule_count - 1].asked = true;
+		build->name_rules[build->name_rule_count - 1].held = true;
 	return result;
 }
 
-static int allow_missing(struct qsb__build *build, const struct node *node)
+static int allow_missing(struct qsb__build *build, const struct node *node, const struct frame *above)
 {
 	const struct qsb__rule *rule = node->allow[1] ? node->allow[1] : node->allow[0];
 	char text[QSB__PATH_MAX + 400];
 
 	if (!rule || !rule->item || node->file == QSB__FILE_LINK)
 		return 0;
+	if (node->allow[1] && (above->access & QSB__ACCESS_WRITE) && !above->scratch && !above->hard &&
+	    qsb__build_needs_grant(build, node->path))
+		return qsb__build_grant(build, node->path, rule);
 	snprintf(text, sizeof(text), "%s does not exist, so %s allows nothing there", node->path,
 		 qsb__build_rule_text(build, rule));
 	return qsb__build_note(build, text);
@@ -359,7 +344,7 @@ static int place(struct qsb__build *build, struct node *node, const struct frame
 	if (node->file == QSB__FILE_MISSING || node->file == QSB__FILE_LINK) {
 		here->access = access & above->access;
 		if (above->scratch || !(above->access & ~access))
-			return allow_missing(build, node);
+			return allow_missing(build, node, above);
 		return deny_by_name(build, node, above, above->access & ~access);
 	}
 	here->scratch = here->closed = false;

@@ -57,7 +57,7 @@ def new_user_policy(case):
 
 @row('A-fs-9', 'where a missing policy cannot be held, nothing runs until its folder is there')
 def unheld_user_policy(case):
-    options = ['--write', case.home, *case.policy({'allowNestedSandbox': True})]
+    options = ['--write', case.home, '--protect-new-names', 'false', *case.policy({'allowNestedSandbox': True})]
     folder = os.path.join(case.home, '.config/qiming-sandbox')
     inside = case.inside(['mkdir', '-p', folder], options)
     case.check(inside.code == 125 and 'mkdir -p' in inside.err and folder in inside.err, 'refused, with the way out', inside)
@@ -148,7 +148,7 @@ def loosening(case):
         ({'filesystem': {'tmp': 'host'}}, ['sh', '-c', f'test -e /tmp/qsb-escape-{os.getpid()}']),
         ({'environment': {'pass': ['DEPLOY_TOKEN']}}, ['sh', '-c', 'test -n "$DEPLOY_TOKEN"']),
         ({'environment': {'inherit': 'all'}}, ['sh', '-c', 'test -n "$DEPLOY_TOKEN"']),
-        ({'allowNestedSandbox': True}, ['unshare', '-U', 'true']),
+        ({'allowNestedSandbox': True, 'filesystem': {'protectNewNames': False}}, ['unshare', '-U', 'true']),
         ({'network': {'mode': 'host'}}, ['sh', '-c', 'test "$(readlink /proc/self/ns/net)" = "$0"',
                                          os.readlink('/proc/self/ns/net')]),
         ({'limits': {'openFiles': 100000}}, ['sh', '-c', 'test "$(ulimit -n)" -gt 4096']),

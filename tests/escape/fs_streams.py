@@ -39,7 +39,7 @@ def stdin_file(case):
 
 @row('A-fs-1', 'the same where the mounts are all there is: a sandbox inside allowed, and the system shown only')
 def stdin_file_mounts_only(case):
-    unchanged(case, ['--allow-nested-sandbox'])
+    unchanged(case, ['--allow-nested-sandbox', '--protect-new-names', 'false'])
     unchanged(case, ['--preset', 'locked-down'])
 
 

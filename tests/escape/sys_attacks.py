@@ -238,7 +238,7 @@ def nested(case):
     case.control(outside.code == 0, f'unshare does not work outside: {outside.err.strip()}')
     inside = case.inside(tool)
     case.check(inside.code not in (0, 125) and not inside.out, 'no user namespace by default', inside)
-    allowed = case.inside(tool, case.policy({'allowNestedSandbox': True}))
+    allowed = case.inside(tool, case.policy({'allowNestedSandbox': True, 'filesystem': {'protectNewNames': False}}))
     case.same((allowed.code, allowed.out), (0, outside.out), 'opted in', allowed)
 
 
@@ -249,6 +249,6 @@ def nested_undoes(case):
     attack = ['own-namespaces', 'undo', key, hook, case.outside]
     outside = case.plain([case.attack, *attack])
     case.control(outside.code == 0 and 'own: yes' in outside.out, f'no mounts can be made outside: {outside.out.strip()}')
-    inside = case.inside([case.attack, *attack], case.policy({'allowNestedSandbox': True}))
+    inside = case.inside([case.attack, *attack], case.policy({'allowNestedSandbox': True, 'filesystem': {'protectNewNames': False}}))
     case.check('own: yes' in inside.out, 'the inner sandbox can mount for itself', inside)
     case.refused(inside)

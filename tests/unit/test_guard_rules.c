@@ -250,7 +250,8 @@ static void test_bounds(void)
 	struct qsb__names *names;
 	struct qsb_error err;
 	struct qsb__step *many = calloc(QSB__NAMES_PATTERNS + 1, sizeof(*many));
-	char folder[] = "/w", glob[] = "*.x", rule[] = "r", deep[400] = "*";
+	char folder[] = "/w", rule[] = "r", deep[400] = "*";
+	char(*globs)[16] = calloc(QSB__NAMES_PATTERNS + 1, sizeof(*globs));
 
 	begin(&world);
 	for (int i = 0; i < QSB__NAMES_PARTS; i++)
@@ -259,13 +260,15 @@ static void test_bounds(void)
 	tap_ok(qsb__names_new(&names, &world.plan, is_rule, &err) == QSB_E_RANGE, "too many components are an error");
 	world.names = NULL;
 	end(&world);
-	for (size_t i = 0; i <= QSB__NAMES_PATTERNS; i++)
+	for (size_t i = 0; i <= QSB__NAMES_PATTERNS; i++) {
+		snprintf(globs[i], sizeof(globs[i]), "*.x%zu", i);
 		many[i] = (struct qsb__step){.kind = QSB__STEP_NAME_RULE,
 					     .asked = true,
 					     .path = folder,
-					     .text = glob,
+					     .text = globs[i],
 					     .rule = rule,
 					     .denies = QSB__ACCESS_WRITE};
+	}
 	begin(&world);
 	world.plan.steps = many;
 	world.plan.step_count = QSB__NAMES_PATTERNS;
@@ -273,6 +276,7 @@ static void test_bounds(void)
 	qsb__names_free(names);
 	world.plan.step_count++;
 	tap_ok(qsb__names_new(&names, &world.plan, is_rule, &err) == QSB_E_RANGE && !names, "one more is an error");
+	free(globs);
 	free(many);
 }
 

@@ -181,6 +181,7 @@ static void test_guarded(unsigned denies)
 				 .text = glob,
 				 .rule = rule,
 				 .asked = true,
+				 .held = true,
 				 .denies = denies};
 	unsigned reading = denies & QSB__ACCESS_READ ? SECCOMP_RET_USER_NOTIF : ALLOWED;
 	struct seccomp_data made = {.nr = SYS_openat, .arch = ARCH, .args = {0, 0, O_CREAT | O_RDONLY, 04755}};

@@ -110,6 +110,7 @@ static bool translate(struct qsb__mounts *mounts, const struct qsb__step *step, 
 		mount->target = step->text;
 		return true;
 	case QSB__STEP_NAME_RULE:
+	case QSB__STEP_NAME_GRANT:
 		break;
 	}
 	return false;

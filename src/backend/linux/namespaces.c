@@ -356,9 +356,10 @@ static const char *enforces(const struct qsb__plan *plan, const struct qsb__sand
 		others |= plan->steps[i].kind == QSB__STEP_NAME_RULE && !qsb__guard_holds_step(&plan->steps[i]);
 	}
 	if (strcmp(restriction, "protectedNames") == 0)
-		return !plan->protect_names  ? "not asked"
-		       : plan->scan_complete ? "existing"
-					     : "existing, as far as looked";
+		return !plan->protect_names      ? "not asked"
+		       : plan->protect_new_names ? "yes"
+		       : plan->scan_complete     ? "existing"
+						 : "existing, as far as looked";
 	if (strcmp(restriction, "nameRules") == 0)
 		return !others ? "yes" : asked ? "asked" : "no";
 	if (strcmp(restriction, "network") == 0)
