@@ -94,7 +94,7 @@ const struct qsb__row qsb__rows[] = {
 	 .tighten = QSB__TIGHTEN_MAX,
 	 AT(filesystem.protect_new_names),
 	 .option = "--protect-new-names",
-	 .metavar = "true|false",
+	 .metavar = "BOOL",
 	 .summary = "With protectNames: also names that do not exist yet, in folders made later, too. With false only "
 		    "files that are found at the start are kept, and the result says so."},
 	{.pointer = "/filesystem/gitFindings",
