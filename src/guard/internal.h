@@ -51,7 +51,10 @@ struct qsb__guard {
 	size_t stream_count;
 	bool passed; /* further descriptors of the host were handed in */
 
-	int listener, proc_self_fd, root_fd;
+	int listener, proc; /* borrowed */
+	bool begun;         /* by the first call: the threads, and all that only they need */
+	int wait_fd;        /* of epoll: the listener until then, denials after */
+	int proc_self_fd, root_fd;
 	char root[PATH_MAX]; /* what the kernel puts before every path of the sandbox, "" = nothing */
 	size_t root_length;
 	bool rootless; /* that could not be found out */

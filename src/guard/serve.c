@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -18,7 +19,7 @@
 #include "guard/internal.h"
 
 enum { END_LOOK_NS = 5 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
-enum { THREAD_STACK = 1024 * 1024, BUSY_LOOK_MS = 10, IDLE_LOOK_MS = 100, SYNC_WAKE_UP = 1 };
+enum { THREAD_STACK = 1024 * 1024, BUSY_LOOK_MS = 10, IDLE_LOOK_MS = 100 };
 
 int qsb__guard_wake_signal(void)
 {
@@ -266,26 +267,63 @@ static int find_root(struct qsb__guard *guard, int proc)
 int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guard_other other, void *context,
 		     struct qsb_error *err)
 {
-	struct rlimit limit;
-	int code;
+	struct epoll_event calls = {.events = EPOLLIN};
 
 	guard->listener = listener;
+	guard->proc = proc;
 	guard->other = other;
 	guard->context = context;
+	guard->wait_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (guard->wait_fd < 0 || epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, listener, &calls) != 0)
+		return qsb__fail_os(err, errno, "guard", "cannot wait for calls");
+	return 0;
+}
+
+static int open_descriptors(struct qsb__guard *guard)
+{
+	struct epoll_event denials = {.events = EPOLLIN};
+
+	guard->proc_self_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	guard->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	guard->denial_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (guard->proc_self_fd < 0 || guard->stop_fd < 0 || guard->denial_fd < 0 ||
+	    epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, guard->denial_fd, &denials) != 0)
+		return -errno;
+	return 0;
+}
+
+static int begin(struct qsb__guard *guard, struct qsb_error *err)
+{
+	struct rlimit limit;
+	int code = open_descriptors(guard);
+
+	if (code != 0)
+		return qsb__fail_os(err, -code, "guard", "cannot open what the guard needs");
 	/* A command that has ended by now took its mounts with it. Should one still live, every call of it is refused.
 	 */
-	guard->rootless = find_root(guard, proc) != 0;
+	guard->rootless = find_root(guard, guard->proc) != 0;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
 	if (sigaction(qsb__guard_wake_signal(), &(const struct sigaction){.sa_handler = wake_up}, NULL) != 0)
 		return qsb__fail_os(err, errno, "guard", "cannot take a signal");
-	/* An answer then wakes the caller on this processor. Older kernels do without. */
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) != 0)
-		errno = 0;
 	code = start_thread(guard, receiver);
 	return code == 0 ? 0 : qsb__fail_os(err, code, "guard", "cannot start a thread");
+}
+
+int qsb__guard_serve(struct qsb__guard *guard, struct qsb_error *err)
+{
+	struct pollfd waiting = {.fd = guard->listener, .events = POLLIN};
+
+	if (guard->begun || poll(&waiting, 1, 0) <= 0)
+		return 0;
+	epoll_ctl(guard->wait_fd, EPOLL_CTL_DEL, guard->listener, NULL);
+	/* Every process of the sandbox is gone, and none has called. */
+	if (!(waiting.revents & POLLIN))
+		return 0;
+	guard->begun = true;
+	return begin(guard, err);
 }
 
 /* A thread may be about to wait when its signal comes: asked again until it has left. */
@@ -318,8 +356,9 @@ void qsb__guard_free(struct qsb__guard *guard)
 		return;
 	if (guard->stop_fd >= 0 && write(guard->stop_fd, &one, sizeof(one)) == sizeof(one))
 		end_threads(guard);
-	for (int i = 0; i < 4; i++) {
-		int fd = (int[]){guard->stop_fd, guard->denial_fd, guard->proc_self_fd, guard->root_fd}[i];
+	for (int i = 0; i < 5; i++) {
+		int fd = (int[]){guard->wait_fd, guard->stop_fd, guard->denial_fd, guard->proc_self_fd,
+				 guard->root_fd}[i];
 
 		if (fd >= 0)
 			close(fd);
