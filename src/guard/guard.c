@@ -134,6 +134,7 @@ int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct
 	guard->plan = plan;
 	guard->listener = guard->proc = guard->wait_fd = guard->root_fd = -1;
 	guard->proc_self_fd = guard->stop_fd = guard->denial_fd = -1;
+	guard->umask = -1;
 	guard->stops_reading = qsb__guard_stops_reading(plan);
 	pthread_rwlock_init(&guard->tree, NULL);
 	pthread_mutex_init(&guard->lock, NULL);

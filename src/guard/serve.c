@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -18,6 +19,7 @@
 #include "core/error.h"
 #include "guard/internal.h"
 
+enum { SETTLE_TIMES = 200, SETTLE_NS = 50 * 1000 };
 enum { END_LOOK_NS = 5 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
 enum { THREAD_STACK = 1024 * 1024, BUSY_LOOK_MS = 10, IDLE_LOOK_MS = 100 };
 
@@ -60,26 +62,45 @@ void qsb__guard_answer(const struct qsb__guard *guard, uint64_t id, long result)
 }
 
 /*
- * In one step the caller runs on before our own reference is gone: a program that it writes, closes and executes would
- * be busy. So a file open for writing goes over in two.
+ * In one step the caller runs on before our own reference is gone, which is quicker by half: but a program that it
+ * writes, closes and executes would be busy. So a file open for writing that can be executed goes over in two. What can
+ * not is made so by a call that comes here, and waits until the file is ours no longer; locks do the same.
  */
-void qsb__guard_hand_over(const struct qsb__guard *guard, uint64_t id, int fd, int flags)
+static bool goes_at_once(int fd, int flags)
 {
-	bool at_once = (flags & O_ACCMODE) == O_RDONLY;
+	struct stat status;
+
+	return (flags & O_ACCMODE) == O_RDONLY ||
+	       (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && !(status.st_mode & 0111));
+}
+
+void qsb__guard_hand_over(struct qsb__guard *guard, uint64_t id, int fd, int flags)
+{
+	bool at_once = goes_at_once(fd, flags);
 	struct seccomp_notif_addfd added = {
 		.id = id,
 		.srcfd = (unsigned)fd,
 		.newfd_flags = (unsigned)(flags & O_CLOEXEC),
 		.flags = at_once ? SECCOMP_ADDFD_FLAG_SEND : 0,
 	};
-	int number = ioctl(guard->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &added);
-	int error = errno;
+	int number, error;
 
+	__atomic_fetch_add(&guard->handing, 1, __ATOMIC_ACQUIRE);
+	number = ioctl(guard->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &added);
+	error = errno;
 	close(fd);
+	__atomic_fetch_sub(&guard->handing, 1, __ATOMIC_RELEASE);
 	if (number < 0 && error != ENOENT)
 		qsb__guard_answer(guard, id, -error);
 	else if (number >= 0 && !at_once)
 		qsb__guard_answer(guard, id, number);
+}
+
+/* Not for ever: a hand-over waits for its own caller, who may have been stopped. */
+void qsb__guard_settle(const struct qsb__guard *guard)
+{
+	for (int i = 0; i < SETTLE_TIMES && __atomic_load_n(&guard->handing, __ATOMIC_ACQUIRE) > 0; i++)
+		nanosleep(&(const struct timespec){.tv_nsec = SETTLE_NS}, NULL);
 }
 
 static void serve(struct qsb__stop *stop)
@@ -173,7 +194,7 @@ static void *receiver(void *argument)
 
 	stop.tasks = calloc(1, sizeof(*stop.tasks));
 	if (stop.tasks && qsb__guard_thread_begin() && note_thread(guard, 0, gettid())) {
-		stop.tasks->umask = -1;
+		stop.tasks->umask = stop.tasks->at = -1;
 		stop.tasks->folder_age = ~0UL;
 		while (got >= 0 && take_turn(guard)) {
 			got = receive(&stop);
