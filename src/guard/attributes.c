@@ -107,7 +107,7 @@ static bool over_limit(struct qsb__stop *stop, int object, off_t size)
 	    (rlim_t)size <= limit.rlim_cur || fstat(object, &status) != 0 || !S_ISREG(status.st_mode) ||
 	    size <= status.st_size)
 		return false;
-	qsb__pidfd_send_signal(qsb__stop_task(stop, false)->pidfd, SIGXFSZ);
+	qsb__pidfd_send_signal(qsb__stop_pidfd(stop, false), SIGXFSZ);
 	return true;
 }
 
@@ -209,5 +209,7 @@ long qsb__call_change(struct qsb__stop *stop, struct qsb__change *change)
 		code = qsb__judge_fence(stop, object, &place, NULL);
 	if (code != 0)
 		return code;
+	/* It may become a program now: one that nobody writes any more must not be busy because of us. */
+	qsb__guard_settle(stop->guard);
 	return qsb__stop_waits(stop) ? act(stop, change, object, &values) : QSB__STOP_GONE;
 }

@@ -66,6 +66,7 @@ static long bind_path(struct qsb__stop *stop, int socket, union address *address
 		return code == -EEXIST ? -EADDRINUSE : code;
 	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
+	stop->tasks->at = -1;
 	if (fchdir(folder) != 0)
 		return -errno;
 	memset(&address->un, 0, sizeof(address->un));

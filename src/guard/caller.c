@@ -41,20 +41,35 @@ bool qsb__stop_waits(const struct qsb__stop *stop)
 	return ioctl(stop->guard->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &stop->call.id) == 0;
 }
 
-static void forget(struct qsb__task *task)
+static void forget(struct qsb__tasks *tasks, struct qsb__task *task)
 {
 	if (!task->id)
 		return;
 	close(task->folder);
 	if (task->pidfd >= 0)
 		close(task->pidfd);
+	if (task->cwd >= 0)
+		close(task->cwd);
+	if (task->cwd >= 0 && task->cwd == tasks->at)
+		tasks->at = -1;
 	task->id = 0;
 }
 
 void qsb__tasks_clear(struct qsb__tasks *tasks)
 {
 	for (size_t i = 0; i < QSB__GUARD_TASKS; i++)
-		forget(&tasks->at[i]);
+		forget(tasks, &tasks->task[i]);
+}
+
+/* The call on hand may be using it: closed at its end. */
+static void drop_cwd(struct qsb__stop *stop, struct qsb__task *task)
+{
+	if (task->cwd < 0)
+		return;
+	if (task->cwd == stop->tasks->at)
+		stop->tasks->at = -1;
+	qsb__stop_keep(stop, task->cwd);
+	task->cwd = -1;
 }
 
 /* Before Linux 6.9 only whole processes have such a descriptor: that of the thread's process then. */
@@ -78,21 +93,19 @@ static int open_pidfd(int folder, pid_t thread)
 struct qsb__task *qsb__stop_task(struct qsb__stop *stop, bool fresh)
 {
 	pid_t id = (pid_t)stop->call.pid;
-	struct qsb__task *task = &stop->tasks->at[(unsigned)id % QSB__GUARD_TASKS];
+	struct qsb__task *task = &stop->tasks->task[(unsigned)id % QSB__GUARD_TASKS];
 	char path[32];
 
 	if (task->id == id && !fresh)
 		return task;
-	forget(task);
+	if (task->id)
+		drop_cwd(stop, task);
+	forget(stop->tasks, task);
 	snprintf(path, sizeof(path), "/proc/%d", id);
+	*task = (struct qsb__task){.pidfd = -1, .umask = -1, .cwd = -1};
 	task->folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	task->umask = -1;
-	task->roomy = 0;
-	task->pidfd = -1;
-	if (task->folder < 0)
-		return task;
-	task->id = id;
-	task->pidfd = open_pidfd(task->folder, id);
+	if (task->folder >= 0)
+		task->id = id;
 	return task;
 }
 
@@ -101,14 +114,55 @@ static bool is_stale(int error)
 	return error == ENOENT || error == ESRCH || error == EBADF;
 }
 
-int qsb__stop_open(struct qsb__stop *stop, const char *name, int flags)
+/* Does the task that the folder is about still live? Then its number means no other one. */
+static bool lives(const struct qsb__task *task)
+{
+	return task->id && syscall(SYS_faccessat2, task->folder, "", F_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
+}
+
+/* The folder that was kept is the caller's, or is opened anew. */
+static struct qsb__task *proved_task(struct qsb__stop *stop)
+{
+	struct qsb__task *task = qsb__stop_task(stop, false);
+
+	if (!stop->proved && !lives(task))
+		task = qsb__stop_task(stop, true);
+	stop->proved = task->id != 0;
+	return task;
+}
+
+/* Below /proc/TID, not kept; -1 with errno. */
+static int open_below(struct qsb__stop *stop, const char *name, int flags)
 {
 	int fd = openat(qsb__stop_task(stop, false)->folder, name, flags | O_CLOEXEC);
 
 	if (fd < 0 && is_stale(errno))
 		fd = openat(qsb__stop_task(stop, true)->folder, name, flags | O_CLOEXEC);
 	stop->proved |= fd >= 0;
+	return fd;
+}
+
+int qsb__stop_open(struct qsb__stop *stop, const char *name, int flags)
+{
+	int fd = open_below(stop, name, flags);
+
 	return fd < 0 ? -errno : qsb__stop_keep(stop, fd);
+}
+
+/* Most callers never need one. It is looked up by number: the task that was kept must be that number's. */
+int qsb__stop_pidfd(struct qsb__stop *stop, bool fresh)
+{
+	struct qsb__task *task = qsb__stop_task(stop, fresh);
+
+	if (task->id && task->pidfd < 0) {
+		task->pidfd = open_pidfd(task->folder, task->id);
+		if (!lives(task)) {
+			task = qsb__stop_task(stop, true);
+			if (task->id)
+				task->pidfd = open_pidfd(task->folder, task->id);
+		}
+	}
+	return task->pidfd;
 }
 
 /* The same open file: its locks, offset and access mode. */
@@ -118,11 +172,52 @@ int qsb__stop_descriptor(struct qsb__stop *stop, int number)
 
 	if (number < 0)
 		return -EBADF;
-	fd = qsb__pidfd_getfd(qsb__stop_task(stop, false)->pidfd, number);
+	fd = qsb__pidfd_getfd(qsb__stop_pidfd(stop, false), number);
 	if (fd < 0 && is_stale(errno))
-		fd = qsb__pidfd_getfd(qsb__stop_task(stop, true)->pidfd, number);
+		fd = qsb__pidfd_getfd(qsb__stop_pidfd(stop, true), number);
 	stop->proved |= fd >= 0;
 	return fd < 0 ? -errno : qsb__stop_keep(stop, fd);
+}
+
+/* The number of links of /proc/TID/task counts them. A caller without other threads can get none while it waits, nor
+ * can its folder or umask change. */
+static bool is_alone(struct qsb__stop *stop)
+{
+	const struct qsb__task *task = proved_task(stop);
+	struct stat status;
+
+	return task->id && fstatat(task->folder, "task", &status, 0) == 0 && status.st_nlink == 3;
+}
+
+/*
+ * Kept from its second use on, for callers with one thread: chdir(2) stops here as well, and makes every kept one
+ * stale.
+ */
+int qsb__stop_cwd(struct qsb__stop *stop)
+{
+	struct qsb__task *task = qsb__stop_task(stop, false);
+	unsigned age = __atomic_load_n(&stop->guard->cwd_age, __ATOMIC_ACQUIRE);
+	bool keeps;
+	int fd;
+
+	if (task->cwd >= 0 && task->cwd_age == age)
+		task = proved_task(stop);
+	if (task->cwd < 0 || task->cwd_age != age) {
+		drop_cwd(stop, task);
+		/* Before it is opened: another thread that was there until now could have changed it after. */
+		keeps = task->again && is_alone(stop);
+		fd = open_below(stop, "cwd", O_PATH);
+		task = qsb__stop_task(stop, false);
+		task->again = true;
+		if (fd < 0 || !keeps)
+			return fd < 0 ? -errno : qsb__stop_keep(stop, fd);
+		drop_cwd(stop, task);
+		task->cwd = fd;
+		task->cwd_age = age;
+	}
+	if (stop->tasks->at != task->cwd)
+		stop->tasks->at = fchdir(task->cwd) == 0 ? task->cwd : -1;
+	return task->cwd;
 }
 
 int qsb__stop_status(struct qsb__stop *stop, char *text, size_t size)
@@ -171,28 +266,38 @@ static void set_umask(struct qsb__tasks *tasks, mode_t mask)
 
 /*
  * Creation takes the umask of the thread that makes it, default ACLs included: this thread has one of its own. Reading
- * the caller's is the dearest step of all, so it is kept for callers with one thread; umask(2) stops here as well and
- * makes every kept one stale.
+ * the caller's is the dearest step of all. umask(2) stops here as well: as long as nobody has called it, all have the
+ * command's, and after that it is kept for callers with one thread until the next one.
  */
 bool qsb__stop_take_umask(struct qsb__stop *stop)
 {
-	struct qsb__task *task = qsb__stop_task(stop, false);
-	unsigned age = __atomic_load_n(&stop->guard->umask_age, __ATOMIC_ACQUIRE);
+	struct qsb__guard *guard = stop->guard;
+	unsigned age = __atomic_load_n(&guard->umask_age, __ATOMIC_ACQUIRE);
+	int common = age == 0 ? __atomic_load_n(&guard->umask, __ATOMIC_RELAXED) : -1;
+	struct qsb__task *task;
 	char text[STATUS_BYTES];
 	mode_t mask;
+	bool alone;
 
-	/* The folder is what tells whether the number still means the same task. */
-	if (task->id && task->umask >= 0 && task->age == age &&
-	    (stop->proved || faccessat(task->folder, "status", F_OK, 0) == 0)) {
+	if (common >= 0) {
+		set_umask(stop->tasks, (mode_t)common);
+		return true;
+	}
+	task = proved_task(stop);
+	if (task->id && task->umask >= 0 && task->age == age) {
 		set_umask(stop->tasks, (mode_t)task->umask);
 		return true;
 	}
+	/* Before it is read, as with the folder. */
+	alone = is_alone(stop);
 	if (qsb__stop_status(stop, text, sizeof(text)) != 0)
 		return false;
-	task = qsb__stop_task(stop, false);
 	mask = (mode_t)qsb__status_number(text, "Umask:", 8);
-	task->umask = qsb__status_number(text, "Threads:", 10) == 1 ? (int)mask : -1;
+	task = qsb__stop_task(stop, false);
+	task->umask = alone ? (int)mask : -1;
 	task->age = age;
+	if (age == 0)
+		__atomic_store_n(&guard->umask, (int)mask, __ATOMIC_RELAXED);
 	set_umask(stop->tasks, mask);
 	return true;
 }

@@ -72,6 +72,21 @@ static long umask_(struct qsb__stop *stop, const uint64_t *a)
 	return QSB__STOP_GO_ON;
 }
 
+/* The kernel finds the folder, nothing is judged, and so nothing is gained by rewriting the path meanwhile. What was
+ * kept of anybody's folder is stale from now on. */
+static long chdir_(struct qsb__stop *stop, const uint64_t *a)
+{
+	__atomic_fetch_add(&stop->guard->cwd_age, 1, __ATOMIC_RELEASE);
+	return QSB__STOP_GO_ON;
+}
+
+/* A file that its caller has closed must not be locked any more because of us. */
+static long lock_(struct qsb__stop *stop, const uint64_t *a)
+{
+	qsb__guard_settle(stop->guard);
+	return QSB__STOP_GO_ON;
+}
+
 /* With the flags of the *at calls. */
 static long change_at(struct qsb__stop *stop, struct qsb__change change, int flags)
 {
@@ -257,6 +272,10 @@ static const struct entry entries[] = {
 	{SYS_linkat, linkat_},
 	{SYS_bind, bind_},
 	{SYS_umask, umask_},
+	{SYS_chdir, chdir_},
+	{SYS_fchdir, chdir_},
+	{SYS_flock, lock_},
+	{SYS_fcntl, lock_},
 	{SYS_fchmodat, fchmodat_},
 	{nr_fchmodat2, fchmodat2_},
 	{SYS_fchmod, fchmod_},

@@ -71,7 +71,7 @@ void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *
 
 int qsb__guard_fd(const struct qsb__guard *guard)
 {
-	return guard->denial_fd;
+	return guard->wait_fd;
 }
 
 bool qsb__guard_next_denial(struct qsb__guard *guard, struct qsb__denial *denial)

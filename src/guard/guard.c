@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -156,17 +155,6 @@ static void mark_loose(struct qsb__guard *guard)
 	}
 }
 
-static int make_descriptors(struct qsb__guard *guard, struct qsb_error *err)
-{
-	guard->root_fd = -1;
-	guard->proc_self_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	guard->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	guard->denial_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (guard->proc_self_fd < 0 || guard->stop_fd < 0 || guard->denial_fd < 0)
-		return qsb__fail_os(err, errno, "guard", "cannot open what the guard needs");
-	return 0;
-}
-
 int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct qsb_error *err)
 {
 	struct qsb__guard *guard;
@@ -179,15 +167,16 @@ int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct
 	if (!guard)
 		return qsb__fail_memory(err, "guard");
 	guard->plan = plan;
+	guard->listener = guard->proc = guard->wait_fd = guard->root_fd = -1;
+	guard->proc_self_fd = guard->stop_fd = guard->denial_fd = -1;
+	guard->umask = -1;
 	guard->stops_reading = qsb__guard_stops_reading(plan);
 	pthread_rwlock_init(&guard->tree, NULL);
 	pthread_mutex_init(&guard->lock, NULL);
 	pthread_mutex_init(&guard->other_lock, NULL);
 	pthread_mutex_init(&guard->denial_lock, NULL);
 	pthread_cond_init(&guard->ended, NULL);
-	code = make_descriptors(guard, err);
-	if (code == 0)
-		code = qsb__names_new(&guard->names, plan, qsb__guard_holds_step, err);
+	code = qsb__names_new(&guard->names, plan, qsb__guard_holds_step, err);
 	if (code == 0) {
 		mark_loose(guard);
 		*out = guard;

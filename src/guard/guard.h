@@ -52,12 +52,15 @@ int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err);
 int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct qsb_error *err);
 void qsb__guard_streams(struct qsb__guard *guard, const int *streams, bool passed);
 
-/* Begins to answer what comes from the listener (borrowed). `proc` is the root of the sandbox's own /proc. */
+/* From now on what comes from the listener is answered (both descriptors are borrowed); `proc` is the root of the
+ * sandbox's own /proc. Its threads begin with the first call: most commands make none. */
 int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guard_other other, void *context,
 		     struct qsb_error *err);
 
-/* Readable when there are denials to take; next_denial is false when there are none (left). */
+/* Readable when there is something to do for qsb__guard_serve, which fails when nobody can answer the command's calls,
+ * or when there are denials to take; next_denial is false when there are none (left). */
 int qsb__guard_fd(const struct qsb__guard *guard);
+int qsb__guard_serve(struct qsb__guard *guard, struct qsb_error *err);
 bool qsb__guard_next_denial(struct qsb__guard *guard, struct qsb__denial *denial);
 
 /* Every process of the sandbox must be dead: then the threads end, and this waits for them. NULL is allowed. */

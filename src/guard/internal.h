@@ -20,22 +20,26 @@ enum {
 };
 
 /* Results of a call that are neither a value nor an errno: nobody waits any more; another thread answers; the kernel
- * goes on (only for umask, which takes no path). */
+ * goes on (only where nothing is judged: umask, chdir, locks). */
 enum { QSB__STOP_GONE = -10000, QSB__STOP_LATER = -10001, QSB__STOP_GO_ON = -10002 };
 
 /* A folder of /proc and a pidfd name one task for good: a number used again makes them fail, so they may be kept. */
 struct qsb__task {
 	pid_t id;
-	int folder, pidfd;
-	int umask;      /* -1 = not known */
-	unsigned age;   /* of the umask: guard->umask_age then */
+	int folder, pidfd; /* the second one only when it was needed, else -1 */
+	int umask;         /* -1 = not known */
+	unsigned age;      /* of the umask: guard->umask_age then */
+	int cwd;           /* -1 = not kept */
+	unsigned cwd_age;
+	bool again;     /* it has asked for its working folder before */
 	unsigned roomy; /* calls for which its descriptors need not be counted again */
 };
 
 /* What one thread of the guard remembers. */
 struct qsb__tasks {
-	struct qsb__task at[QSB__GUARD_TASKS];
+	struct qsb__task task[QSB__GUARD_TASKS];
 	int umask;                /* its own now, -1 = not known */
+	int at;                   /* a task's `cwd` that is its own working folder, too; -1 = another one is */
 	char folder[PATH_MAX];    /* a folder seen not to be in a /proc, while no name moves */
 	unsigned long folder_age; /* guard->moves then */
 };
@@ -51,7 +55,10 @@ struct qsb__guard {
 	size_t stream_count;
 	bool passed; /* further descriptors of the host were handed in */
 
-	int listener, proc_self_fd, root_fd;
+	int listener, proc; /* borrowed */
+	bool begun;         /* by the first call: the threads, and all that only they need */
+	int wait_fd;        /* of epoll: the listener until then, denials after */
+	int proc_self_fd, root_fd;
 	char root[PATH_MAX]; /* what the kernel puts before every path of the sandbox, "" = nothing */
 	size_t root_length;
 	bool rootless; /* that could not be found out */
@@ -61,8 +68,10 @@ struct qsb__guard {
 
 	/* Renames hold it alone, all other calls share it: between judging a name and acting on it no name changes. */
 	pthread_rwlock_t tree;
-	unsigned umask_age;
-	unsigned long moves; /* renames so far */
+	unsigned umask_age, cwd_age; /* calls of umask and chdir so far */
+	int umask;                   /* everybody's, as long as nobody called umask; -1 = not known */
+	unsigned long moves;         /* renames so far */
+	unsigned handing;            /* open files that callers have and this process still has, too */
 
 	pthread_mutex_t lock; /* of all below */
 	pthread_cond_t ended;
@@ -84,7 +93,7 @@ struct qsb__stop {
 	struct qsb__guard *guard;
 	struct seccomp_notif call;
 	struct qsb__tasks *tasks;
-	bool proved; /* the task of tasks->at is the caller: its folder was of use in this call */
+	bool proved; /* the task of tasks->task is the caller: its folder was of use in this call */
 	int kept[QSB__GUARD_KEPT];
 	size_t kept_count;
 };
@@ -102,6 +111,8 @@ int qsb__stop_keep(struct qsb__stop *stop, int fd);
 void qsb__stop_close(struct qsb__stop *stop);
 bool qsb__stop_waits(const struct qsb__stop *stop);
 struct qsb__task *qsb__stop_task(struct qsb__stop *stop, bool fresh);
+int qsb__stop_pidfd(struct qsb__stop *stop, bool fresh);
+int qsb__stop_cwd(struct qsb__stop *stop);
 void qsb__tasks_clear(struct qsb__tasks *tasks);
 int qsb__stop_open(struct qsb__stop *stop, const char *name, int flags); /* below /proc/TID */
 int qsb__stop_descriptor(struct qsb__stop *stop, int number);
@@ -209,7 +220,9 @@ long qsb__slow_truncate(struct qsb__stop *stop, int object, off_t size);
 /* serve.c */
 void qsb__guard_answer(const struct qsb__guard *guard, uint64_t id, long result);
 /* Hands an open file over, and closes it here. */
-void qsb__guard_hand_over(const struct qsb__guard *guard, uint64_t id, int fd, int flags);
+void qsb__guard_hand_over(struct qsb__guard *guard, uint64_t id, int fd, int flags);
+/* Until no file that was handed over before is still open here. */
+void qsb__guard_settle(const struct qsb__guard *guard);
 /* All signals stay the supervisor's; no right of a root user's supervisor is used on behalf of the command. */
 bool qsb__guard_thread_begin(void);
 int qsb__guard_wake_signal(void); /* ends a wait of this process's own threads, and does nothing else */

@@ -11,6 +11,21 @@
 enum { LOOK_AT_MOST = 50000, DEEPEST = 128 };
 
 static const char removed[] = " (deleted)";
+/* What getcwd(2) puts before the name of a folder in other mounts than ours. */
+static const char elsewhere[] = "(unreachable)";
+
+/* Without what stands before every path of the sandbox. The new length. */
+static ssize_t cut_root(const struct qsb__guard *guard, char *path, ssize_t length)
+{
+	if (guard->root_length && strncmp(path, guard->root, guard->root_length) == 0 &&
+	    (path[guard->root_length] == '/' || path[guard->root_length] == '\0')) {
+		length -= (ssize_t)guard->root_length;
+		memmove(path, path + guard->root_length, (size_t)length + 1);
+	}
+	if (length == 0)
+		path[length++] = '/', path[length] = '\0';
+	return length;
+}
 
 /* The kernel's name for what a descriptor refers to, in the mounts that it belongs to. Length, or -errno. */
 static ssize_t real_name(const struct qsb__guard *guard, int fd, char *path)
@@ -25,14 +40,31 @@ static ssize_t real_name(const struct qsb__guard *guard, int fd, char *path)
 	if (length == PATH_MAX)
 		return -ENAMETOOLONG; /* nobody can say what it is called: refused */
 	path[length] = '\0';
-	if (guard->root_length && strncmp(path, guard->root, guard->root_length) == 0 &&
-	    (path[guard->root_length] == '/' || path[guard->root_length] == '\0')) {
-		length -= (ssize_t)guard->root_length;
-		memmove(path, path + guard->root_length, (size_t)length + 1);
+	return cut_root(guard, path, length);
+}
+
+/*
+ * The same for a folder, in a third of the time: this thread goes there, since its working folder is its own, and asks
+ * the kernel where it is. -ENOENT: it was removed. What cannot be said like this is asked for in the other way.
+ */
+static ssize_t folder_name(struct qsb__stop *stop, int fd, char *path)
+{
+	size_t skip = sizeof(elsewhere) - 1;
+	long size;
+
+	if (fd != stop->tasks->at) {
+		stop->tasks->at = -1;
+		if (fchdir(fd) != 0)
+			return real_name(stop->guard, fd, path);
 	}
-	if (length == 0)
-		path[length++] = '/', path[length] = '\0';
-	return length;
+	size = syscall(SYS_getcwd, path, PATH_MAX);
+	if (size <= 0)
+		return errno == ENOENT ? -ENOENT : real_name(stop->guard, fd, path);
+	if (strncmp(path, elsewhere, skip) == 0) {
+		size -= (long)skip;
+		memmove(path, path + skip, (size_t)size);
+	}
+	return path[0] == '/' ? cut_root(stop->guard, path, size - 1) : real_name(stop->guard, fd, path);
 }
 
 static bool is_removed(int fd, const char *path, size_t length)
@@ -47,11 +79,13 @@ static bool is_removed(int fd, const char *path, size_t length)
 int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place)
 {
 	const struct qsb__guard *guard = stop->guard;
-	ssize_t length = real_name(guard, fd, place->path);
+	ssize_t length = last ? folder_name(stop, fd, place->path) : real_name(guard, fd, place->path);
 
 	place->named = false;
 	place->denied = NULL;
 	place->state.begins = place->state.writable = place->state.scratch = false;
+	if (last && length == -ENOENT)
+		return 0;
 	if (length < 0 || guard->rootless)
 		return length < 0 ? (int)length : -EACCES;
 	/* A pipe, a socket, a memory file, what was removed: the rules are about names. */

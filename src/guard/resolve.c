@@ -48,7 +48,7 @@ int qsb__resolve_start(struct qsb__stop *stop, int folder, const char *path)
 {
 	if (path[0] == '/')
 		return AT_FDCWD;
-	return folder == AT_FDCWD ? qsb__stop_open(stop, "cwd", O_PATH) : qsb__stop_descriptor(stop, folder);
+	return folder == AT_FDCWD ? qsb__stop_cwd(stop) : qsb__stop_descriptor(stop, folder);
 }
 
 bool qsb__resolve_is_proc(int fd)

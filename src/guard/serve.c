@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -17,8 +19,9 @@
 #include "core/error.h"
 #include "guard/internal.h"
 
+enum { SETTLE_TIMES = 200, SETTLE_NS = 50 * 1000 };
 enum { END_LOOK_NS = 5 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
-enum { THREAD_STACK = 1024 * 1024, BUSY_LOOK_MS = 10, IDLE_LOOK_MS = 100, SYNC_WAKE_UP = 1 };
+enum { THREAD_STACK = 1024 * 1024, BUSY_LOOK_MS = 10, IDLE_LOOK_MS = 100 };
 
 int qsb__guard_wake_signal(void)
 {
@@ -59,26 +62,45 @@ void qsb__guard_answer(const struct qsb__guard *guard, uint64_t id, long result)
 }
 
 /*
- * In one step the caller runs on before our own reference is gone: a program that it writes, closes and executes would
- * be busy. So a file open for writing goes over in two.
+ * In one step the caller runs on before our own reference is gone, which is quicker by half: but a program that it
+ * writes, closes and executes would be busy. So a file open for writing that can be executed goes over in two. What can
+ * not is made so by a call that comes here, and waits until the file is ours no longer; locks do the same.
  */
-void qsb__guard_hand_over(const struct qsb__guard *guard, uint64_t id, int fd, int flags)
+static bool goes_at_once(int fd, int flags)
 {
-	bool at_once = (flags & O_ACCMODE) == O_RDONLY;
+	struct stat status;
+
+	return (flags & O_ACCMODE) == O_RDONLY ||
+	       (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && !(status.st_mode & 0111));
+}
+
+void qsb__guard_hand_over(struct qsb__guard *guard, uint64_t id, int fd, int flags)
+{
+	bool at_once = goes_at_once(fd, flags);
 	struct seccomp_notif_addfd added = {
 		.id = id,
 		.srcfd = (unsigned)fd,
 		.newfd_flags = (unsigned)(flags & O_CLOEXEC),
 		.flags = at_once ? SECCOMP_ADDFD_FLAG_SEND : 0,
 	};
-	int number = ioctl(guard->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &added);
-	int error = errno;
+	int number, error;
 
+	__atomic_fetch_add(&guard->handing, 1, __ATOMIC_ACQUIRE);
+	number = ioctl(guard->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &added);
+	error = errno;
 	close(fd);
+	__atomic_fetch_sub(&guard->handing, 1, __ATOMIC_RELEASE);
 	if (number < 0 && error != ENOENT)
 		qsb__guard_answer(guard, id, -error);
 	else if (number >= 0 && !at_once)
 		qsb__guard_answer(guard, id, number);
+}
+
+/* Not for ever: a hand-over waits for its own caller, who may have been stopped. */
+void qsb__guard_settle(const struct qsb__guard *guard)
+{
+	for (int i = 0; i < SETTLE_TIMES && __atomic_load_n(&guard->handing, __ATOMIC_ACQUIRE) > 0; i++)
+		nanosleep(&(const struct timespec){.tv_nsec = SETTLE_NS}, NULL);
 }
 
 static void serve(struct qsb__stop *stop)
@@ -172,7 +194,7 @@ static void *receiver(void *argument)
 
 	stop.tasks = calloc(1, sizeof(*stop.tasks));
 	if (stop.tasks && qsb__guard_thread_begin() && note_thread(guard, 0, gettid())) {
-		stop.tasks->umask = -1;
+		stop.tasks->umask = stop.tasks->at = -1;
 		stop.tasks->folder_age = ~0UL;
 		while (got >= 0 && take_turn(guard)) {
 			got = receive(&stop);
@@ -266,26 +288,63 @@ static int find_root(struct qsb__guard *guard, int proc)
 int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guard_other other, void *context,
 		     struct qsb_error *err)
 {
-	struct rlimit limit;
-	int code;
+	struct epoll_event calls = {.events = EPOLLIN};
 
 	guard->listener = listener;
+	guard->proc = proc;
 	guard->other = other;
 	guard->context = context;
+	guard->wait_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (guard->wait_fd < 0 || epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, listener, &calls) != 0)
+		return qsb__fail_os(err, errno, "guard", "cannot wait for calls");
+	return 0;
+}
+
+static int open_descriptors(struct qsb__guard *guard)
+{
+	struct epoll_event denials = {.events = EPOLLIN};
+
+	guard->proc_self_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	guard->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	guard->denial_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (guard->proc_self_fd < 0 || guard->stop_fd < 0 || guard->denial_fd < 0 ||
+	    epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, guard->denial_fd, &denials) != 0)
+		return -errno;
+	return 0;
+}
+
+static int begin(struct qsb__guard *guard, struct qsb_error *err)
+{
+	struct rlimit limit;
+	int code = open_descriptors(guard);
+
+	if (code != 0)
+		return qsb__fail_os(err, -code, "guard", "cannot open what the guard needs");
 	/* A command that has ended by now took its mounts with it. Should one still live, every call of it is refused.
 	 */
-	guard->rootless = find_root(guard, proc) != 0;
+	guard->rootless = find_root(guard, guard->proc) != 0;
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
 	if (sigaction(qsb__guard_wake_signal(), &(const struct sigaction){.sa_handler = wake_up}, NULL) != 0)
 		return qsb__fail_os(err, errno, "guard", "cannot take a signal");
-	/* An answer then wakes the caller on this processor. Older kernels do without. */
-	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP) != 0)
-		errno = 0;
 	code = start_thread(guard, receiver);
 	return code == 0 ? 0 : qsb__fail_os(err, code, "guard", "cannot start a thread");
+}
+
+int qsb__guard_serve(struct qsb__guard *guard, struct qsb_error *err)
+{
+	struct pollfd waiting = {.fd = guard->listener, .events = POLLIN};
+
+	if (guard->begun || poll(&waiting, 1, 0) <= 0)
+		return 0;
+	epoll_ctl(guard->wait_fd, EPOLL_CTL_DEL, guard->listener, NULL);
+	/* Every process of the sandbox is gone, and none has called. */
+	if (!(waiting.revents & POLLIN))
+		return 0;
+	guard->begun = true;
+	return begin(guard, err);
 }
 
 /* A thread may be about to wait when its signal comes: asked again until it has left. */
@@ -318,8 +377,9 @@ void qsb__guard_free(struct qsb__guard *guard)
 		return;
 	if (guard->stop_fd >= 0 && write(guard->stop_fd, &one, sizeof(one)) == sizeof(one))
 		end_threads(guard);
-	for (int i = 0; i < 4; i++) {
-		int fd = (int[]){guard->stop_fd, guard->denial_fd, guard->proc_self_fd, guard->root_fd}[i];
+	for (int i = 0; i < 5; i++) {
+		int fd = (int[]){guard->wait_fd, guard->stop_fd, guard->denial_fd, guard->proc_self_fd,
+				 guard->root_fd}[i];
 
 		if (fd >= 0)
 			close(fd);

@@ -228,6 +228,10 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 		return 0;
 	if (length < 0)
 		return qsb__fail_os(err, (int)-length, "launch", "cannot hear the sandbox's first process");
+	if ((size_t)length < sizeof(message) && sandbox->guard_error.code != 0) {
+		*err = sandbox->guard_error;
+		return sandbox->guard_error.code;
+	}
 	if ((size_t)length < sizeof(message)) {
 		memset(outcome, 0, sizeof(*outcome));
 		outcome->end = QSB__END_LOST;
@@ -252,16 +256,21 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 	return begin_guard(sandbox, err);
 }
 
-/* With a guard the calls are its threads' affair, and what is left to take are its denials. */
+/* With a guard the calls are its threads' affair, and what is left to take are the first one and its denials. */
 static int calls_fd(const struct qsb__sandbox *sandbox)
 {
 	return sandbox->calls_fd >= 0 && sandbox->guard ? qsb__guard_fd(sandbox->guard) : sandbox->calls_fd;
 }
 
+static void kill_all(struct qsb__sandbox *sandbox);
+
+/* Calls that nobody answers would wait for ever. */
 static void serve_calls(struct qsb__sandbox *sandbox)
 {
 	if (!sandbox->guard)
 		qsb__calls_serve(sandbox);
+	else if (qsb__guard_serve(sandbox->guard, &sandbox->guard_error) != 0)
+		kill_all(sandbox);
 }
 
 static bool next_denial(struct qsb__sandbox *sandbox, struct qsb__denial *denial)

@@ -67,8 +67,9 @@ struct qsb__sandbox {
 	char **argv;
 	const struct qsb__launch *launch;
 
-	mode_t umask;             /* of the command: the caller's */
-	struct qsb__guard *guard; /* rules by name, NULL = none to hold */
+	mode_t umask;                 /* of the command: the caller's */
+	struct qsb__guard *guard;     /* rules by name, NULL = none to hold */
+	struct qsb_error guard_error; /* why it could not answer calls */
 
 	pid_t init_pid;
 	int init_pidfd;

@@ -45,7 +45,7 @@ enum {
 static const unsigned ioctl_DEDUPE = 0xc0189436U;
 
 /* Kept with their numbers: the headers that name them differ between C libraries. */
-enum { fcntl_SETLEASE = 1024, fcntl_SETDELEG = 1040 };
+enum { fcntl_SETLEASE = 1024, fcntl_SETDELEG = 1040, fcntl_OFD_SETLK = 37, fcntl_OFD_SETLKW = 38 };
 enum { ioctl_TIOCSTI = 0x5412, ioctl_TIOCLINUX = 0x541C, ioctl_TIOCCONS = 0x541D, ioctl_TIOCSETD = 0x5423 };
 
 struct program {
@@ -218,9 +218,13 @@ static void personality_block(struct program *program)
 	answer(program, REFUSED(EPERM));
 }
 
-static void fcntl_block(struct program *program)
+static void fcntl_block(struct program *program, bool guarded)
 {
 	load_argument(program, 1);
+	if (guarded) {
+		answer_if(program, BPF_JEQ, fcntl_OFD_SETLK, SECCOMP_RET_USER_NOTIF);
+		answer_if(program, BPF_JEQ, fcntl_OFD_SETLKW, SECCOMP_RET_USER_NOTIF);
+	}
 	answer_if(program, BPF_JEQ, fcntl_SETLEASE, REFUSED(EPERM));
 	answer_if(program, BPF_JEQ, fcntl_SETDELEG, REFUSED(EPERM));
 	answer(program, SECCOMP_RET_ALLOW);
@@ -310,7 +314,8 @@ static void block(struct program *program, unsigned char kind)
 		personality_block(program);
 		break;
 	case QSB__CALL_FCNTL:
-		fcntl_block(program);
+	case QSB__CALL_GUARDED_FCNTL:
+		fcntl_block(program, kind == QSB__CALL_GUARDED_FCNTL);
 		break;
 	case QSB__CALL_MODE_1:
 	case QSB__CALL_MODE_2:

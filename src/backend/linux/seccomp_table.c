@@ -155,6 +155,12 @@ const struct qsb__call qsb__guarded_calls[] = {
 	{SYS_fremovexattr, QSB__CALL_ASK, 0},
 	/* Only counted: files are made with the caller's umask, which is read anew after it. */
 	{SYS_umask, QSB__CALL_ASK, 0},
+	/* Only counted, too: the guard keeps a caller's working folder until then. */
+	{SYS_chdir, QSB__CALL_ASK, 0},
+	{SYS_fchdir, QSB__CALL_ASK, 0},
+	/* Only waits until the guard has closed what it opened for somebody. */
+	{SYS_flock, QSB__CALL_ASK, 0},
+	{SYS_fcntl, QSB__CALL_GUARDED_FCNTL, 0},
 	/* The same by other means: programs take the calls above then. */
 	{nr_setxattrat, QSB__CALL_ABSENT, 0},
 	{nr_removexattrat, QSB__CALL_ABSENT, 0},
