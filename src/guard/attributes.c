@@ -209,5 +209,7 @@ long qsb__call_change(struct qsb__stop *stop, struct qsb__change *change)
 		code = qsb__judge_fence(stop, object, &place, NULL);
 	if (code != 0)
 		return code;
-	return qsb__stop_waits(stop) ? act(stop, change, object, &values) : QSB__STOP_GONE;
+	if (!qsb__stop_waits(stop))
+		return QSB__STOP_GONE;
+	return qsb__guard_touched(stop, QSB__TOUCH_WRITE, &place, act(stop, change, object, &values));
 }
