@@ -25,7 +25,7 @@ struct qsb__launch {
 	bool new_session; /* cut off from the caller's controlling terminal */
 	int broker_fd;    /* where the broker is handed the network's listeners; -1 = there is no broker */
 	const struct qsb__touch_listener *listener; /* told of what plan->watched names; NULL = nobody */
-	bool tty;         /* a pseudo-terminal made inside becomes 0, 1 and 2; `stdio` is not used */
+	bool tty; /* a pseudo-terminal made inside becomes 0, 1 and 2; `stdio` is not used */
 	unsigned short rows, columns;
 };
 
