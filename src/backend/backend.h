@@ -10,6 +10,7 @@
 
 #include "backend/denial.h"
 #include "backend/finding.h"
+#include "backend/touch.h"
 #include "plan/plan.h"
 
 struct qsb__sandbox; /* one prepared or running sandbox: opaque, each back end has its own */
@@ -23,7 +24,8 @@ struct qsb__launch {
 	bool foreground;  /* a process group of its own, in the foreground of the terminal at stdio[0] */
 	bool new_session; /* cut off from the caller's controlling terminal */
 	int broker_fd;    /* where the broker is handed the network's listeners; -1 = there is no broker */
-	bool tty;         /* a pseudo-terminal made inside becomes 0, 1 and 2; `stdio` is not used */
+	const struct qsb__touch_listener *listener; /* told of what plan->watched names; NULL = nobody */
+	bool tty; /* a pseudo-terminal made inside becomes 0, 1 and 2; `stdio` is not used */
 	unsigned short rows, columns;
 };
 

@@ -51,9 +51,11 @@ static size_t collect_options(struct qsb__policy_option *options, const struct q
 	return count;
 }
 
-int qsb__load_policy(struct qsb__loaded *out, const struct qsb__invocation *invocation, struct qsb_error *err)
+static int load_policy(struct qsb__loaded *out, const struct qsb__invocation *invocation,
+		       const struct qsb__policy_option *more, size_t more_count, struct qsb_error *err)
 {
-	QSB_CLEANUP_FREE struct qsb__policy_option *options = calloc(invocation->use_count + 1, sizeof(*options));
+	QSB_CLEANUP_FREE struct qsb__policy_option *options =
+		calloc(invocation->use_count + more_count + 1, sizeof(*options));
 	struct qsb__policy_sources sources = {
 		.policy_file = qsb__invocation_value(invocation, QSB__OPT_POLICY),
 		.config_home = getenv("XDG_CONFIG_HOME"),
@@ -69,17 +71,30 @@ int qsb__load_policy(struct qsb__loaded *out, const struct qsb__invocation *invo
 	if (rc)
 		return rc;
 	sources.option_count = collect_options(options, invocation);
+	for (size_t i = 0; i < more_count; i++)
+		options[sources.option_count++] = more[i];
 	sources.workspace = out->facts.workspace;
 	sources.home = out->facts.host.home;
 	return qsb__policy_load(&out->policy, &sources, err);
 }
 
+int qsb__load_policy(struct qsb__loaded *out, const struct qsb__invocation *invocation, struct qsb_error *err)
+{
+	return load_policy(out, invocation, NULL, 0, err);
+}
+
 int qsb__load(struct qsb__loaded *out, const struct qsb__invocation *invocation, struct qsb_error *err)
+{
+	return qsb__load_with(out, invocation, NULL, 0, err);
+}
+
+int qsb__load_with(struct qsb__loaded *out, const struct qsb__invocation *invocation,
+		   const struct qsb__policy_option *more, size_t more_count, struct qsb_error *err)
 {
 	const char *cwd = qsb__invocation_value(invocation, QSB__OPT_CWD);
 	char folder[QSB__PATH_MAX];
 	struct qsb__request request = {.workspace = NULL};
-	int rc = qsb__load_policy(out, invocation, err);
+	int rc = load_policy(out, invocation, more, more_count, err);
 
 	if (rc)
 		return rc;

@@ -21,6 +21,11 @@ int qsb__load(struct qsb__loaded *out, const struct qsb__invocation *invocation,
 /* The same without the plan. */
 int qsb__load_policy(struct qsb__loaded *out, const struct qsb__invocation *invocation, struct qsb_error *err);
 
+/* As qsb__load, with more options behind those of the command line; what bounds those bounds them, too. */
+struct qsb__policy_option;
+int qsb__load_with(struct qsb__loaded *out, const struct qsb__invocation *invocation,
+		   const struct qsb__policy_option *more, size_t more_count, struct qsb_error *err);
+
 void qsb__loaded_clear(struct qsb__loaded *loaded);
 
 #endif

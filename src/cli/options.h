@@ -39,7 +39,8 @@ enum qsb__option_id {
 	QSB__OPT_USER,
 	QSB__OPT_PROJECT,
 	QSB__OPT_FORCE,
-	QSB__OPT_ALLOW_UNSANDBOXED
+	QSB__OPT_ALLOW_UNSANDBOXED,
+	QSB__OPT_LEARN
 };
 
 /* Under which heading the help lists an option; in this order. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/backend.h"
+#include "cli/learn.h"
 #include "cli/load.h"
 #include "cli/message.h"
 #include "cli/network.h"
@@ -28,6 +29,14 @@ static const struct qsb__option options[] = {
 	 .group = QSB__GROUP_OTHER,
 	 .summary = "Where the command starts. Default: the current folder when it lies in the workspace, else the "
 		    "workspace."},
+	{.id = QSB__OPT_LEARN,
+	 .name = "--learn",
+	 .value = QSB__VALUE_PATH,
+	 .metavar = "FILE",
+	 .group = QSB__GROUP_POLICY,
+	 .summary = "Let the command write, read and reach what the policy would refuse, but for secrets, protected "
+		    "names and sockets of the host, and write the policy that would have sufficed to FILE, which must "
+		    "not be there."},
 	{.id = QSB__OPT_BACKEND,
 	 .name = "--backend",
 	 .value = QSB__VALUE_TEXT,
@@ -291,8 +300,21 @@ static void report_to_person(const struct qsb__result *result, const char *name)
 	qsb__network_report(result);
 }
 
+/* The command ran: its exit status stands, whatever became of what was to be written. */
+static void write_learned(struct qsb__learn *learn, struct qsb__result *result)
+{
+	struct qsb_error lost;
+
+	if (!learn)
+		return;
+	if (qsb__learn_write(learn, result, &lost) < 0)
+		qsb__message("no policy was written: %s", lost.message);
+	else
+		qsb__learn_report(learn, result);
+}
+
 static int run_loaded(const struct qsb__invocation *invocation, const struct descriptors *descriptors,
-		      const struct qsb__plan *plan, struct qsb_error *err)
+		      const struct qsb__plan *plan, struct qsb__learn *learn, struct qsb_error *err)
 {
 	QSB_CLEANUP_FD int network_log = -1;
 	QSB_CLEANUP_FREE char **command = NULL;
@@ -320,6 +342,8 @@ static int run_loaded(const struct qsb__invocation *invocation, const struct des
 		return rc;
 	network_log = request.network_log_fd;
 	request.argv = command;
+	if (learn)
+		qsb__learn_listen(learn, &request);
 	if (!wants_json(invocation, descriptors))
 		qsb__network_warn(plan);
 	rc = qsb__run(&request, &result, err);
@@ -327,6 +351,7 @@ static int run_loaded(const struct qsb__invocation *invocation, const struct des
 		qsb__backend_explain_failure(request.backend, err);
 		return err->code;
 	}
+	write_learned(learn, &result);
 	if (wants_json(invocation, descriptors)) {
 		struct qsb_error lost;
 
@@ -344,16 +369,24 @@ static int run_loaded(const struct qsb__invocation *invocation, const struct des
 	return result.exit_code;
 }
 
+static void free_learn(struct qsb__learn **learn)
+{
+	qsb__learn_free(*learn);
+}
+
 static int run_checked(const struct qsb__invocation *invocation, struct descriptors *descriptors, struct qsb_error *err)
 {
 	QSB_CLEANUP(qsb__loaded_clear) struct qsb__loaded loaded = {.policy = NULL};
+	QSB_CLEANUP(free_learn) struct qsb__learn *learn = NULL;
 	int rc = read_descriptors(descriptors, invocation, err);
 
 	if (rc == 0)
 		rc = close_leaked_descriptors(descriptors, err);
 	if (rc == 0)
 		rc = qsb__load(&loaded, invocation, err);
-	return rc ? rc : run_loaded(invocation, descriptors, loaded.plan, err);
+	if (rc == 0)
+		rc = qsb__learn_new(&learn, invocation, &loaded, err);
+	return rc ? rc : run_loaded(invocation, descriptors, learn ? qsb__learn_plan(learn) : loaded.plan, learn, err);
 }
 
 static int run(const struct qsb__invocation *invocation, struct qsb_error *err)

@@ -56,6 +56,7 @@ enum { QSB__ROWS_MAX = 64 };
 struct qsb_policy {
 	uint64_t version;
 	enum qsb__preset extends;
+	struct qsb__list comment; /* for people */
 	struct {
 		struct qsb__list allow_read, deny_read; /* paths or globs as written: "~/x", "./x", "/x", "*.pem" */
 		struct qsb__list allow_write, deny_write;
@@ -130,6 +131,7 @@ struct qsb__row {
 	size_t offset;            /* in struct qsb_policy */
 	uint64_t min, max;        /* of a number, in the unit in memory; for lists, the most entries in max */
 	bool none_allowed;        /* a limit that "none" switches off */
+	bool single_allowed;      /* STRINGS: one string may stand for a list of one */
 	const char *const *names; /* ENUM and closed STRINGS */
 	int (*check)(const char *text, char *why,
 		     size_t why_size); /* STRINGS, PATHS, MAP, TEXT; 0 = good, else `why` */

@@ -105,7 +105,9 @@ static int put(json_t *root, const char *pointer, json_t *value)
 static bool is_left_out(const struct qsb_policy *policy, const struct qsb__row *row)
 {
 	/* Only the user's file may name them: a policy that does would leave a note elsewhere. */
-	return row->offset == offsetof(struct qsb_policy, trusted_folders) && policy->trusted_folders.count == 0;
+	if (row->offset == offsetof(struct qsb_policy, trusted_folders))
+		return policy->trusted_folders.count == 0;
+	return row->offset == offsetof(struct qsb_policy, comment) && policy->comment.count == 0;
 }
 
 static json_t *values_json(const struct qsb_policy *policy)

@@ -164,6 +164,8 @@ static int parse_list(struct cursor *cursor, const struct qsb__row *row, const j
 	size_t count = json_array_size(value);
 	int code = 0;
 
+	if (row->single_allowed && json_is_string(value))
+		return add_entry(cursor, row, json_string_value(value), &place);
 	if (!json_is_array(value))
 		return refuse(cursor, row, QSB_E_INVALID, value);
 	if (count > row->max)

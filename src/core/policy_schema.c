@@ -55,7 +55,8 @@ static json_t *list_schema(const struct qsb__row *row)
 		entry = names_schema(row->names);
 	else
 		entry = json_pack("{s:s, s:i}", "type", "string", "minLength", 1);
-	return json_pack("{s:s, s:o, s:I}", "type", "array", "items", entry, "maxItems", (json_int_t)row->max);
+	entry = json_pack("{s:s, s:o, s:I}", "type", "array", "items", entry, "maxItems", (json_int_t)row->max);
+	return row->single_allowed ? json_pack("{s:[{s:s}, o]}", "anyOf", "type", "string", entry) : entry;
 }
 
 static json_t *row_schema(const struct qsb__row *row)

@@ -46,6 +46,14 @@ const struct qsb__row qsb__rows[] = {
 	 .option = "--preset",
 	 .metavar = "NAME",
 	 .summary = "The preset whose values hold where nothing else is said."},
+	/* JSON has no comments, and a strict parser no room for keys of people's own: JSON Schema's word for it. */
+	{.pointer = "/$comment",
+	 .type = QSB__ROW_STRINGS,
+	 .tighten = QSB__TIGHTEN_ADD,
+	 AT(comment),
+	 .max = MOST_NAMES,
+	 .single_allowed = true,
+	 .summary = "Remarks for people, a text or a list of texts; they change nothing."},
 
 	{.pointer = "/filesystem/allowRead",
 	 .type = QSB__ROW_PATHS,

@@ -114,7 +114,8 @@ int qsb__value_refuse(const struct qsb__row *row, int code, const char *shown, c
 		return qsb__place_fail(err, QSB_E_INVALID, place, "must be a string; it is %s", shown);
 	case QSB__ROW_PATHS:
 	case QSB__ROW_STRINGS:
-		return qsb__place_fail(err, code, place, "must be a list of strings; it is %s", shown);
+		return qsb__place_fail(err, code, place, "must be %sa list of strings; it is %s",
+				       row->single_allowed ? "a string or " : "", shown);
 	default:
 		return refuse_number(row, code, shown, place, err);
 	}

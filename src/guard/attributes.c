@@ -211,5 +211,7 @@ long qsb__call_change(struct qsb__stop *stop, struct qsb__change *change)
 		return code;
 	/* It may become a program now: one that nobody writes any more must not be busy because of us. */
 	qsb__guard_settle(stop->guard);
-	return qsb__stop_waits(stop) ? act(stop, change, object, &values) : QSB__STOP_GONE;
+	if (!qsb__stop_waits(stop))
+		return QSB__STOP_GONE;
+	return qsb__guard_touched(stop, QSB__TOUCH_WRITE, &place, act(stop, change, object, &values));
 }

@@ -72,7 +72,8 @@ static long bind_path(struct qsb__stop *stop, int socket, union address *address
 	memset(&address->un, 0, sizeof(address->un));
 	address->un.sun_family = AF_UNIX;
 	memcpy(address->un.sun_path, last, strlen(last));
-	return bind(socket, &address->any, (socklen_t)(offset + strlen(last) + 1)) < 0 ? -errno : 0;
+	code = bind(socket, &address->any, (socklen_t)(offset + strlen(last) + 1)) < 0 ? -errno : 0;
+	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, code);
 }
 
 long qsb__call_bind(struct qsb__stop *stop, int number, uint64_t from, uint64_t length)

@@ -21,6 +21,8 @@ bool qsb__guard_holds_step(const struct qsb__step *step)
 
 bool qsb__guard_needed(const struct qsb__plan *plan)
 {
+	if (plan->watched)
+		return true;
 	for (size_t i = 0; i < plan->step_count; i++)
 		if (qsb__guard_holds_step(&plan->steps[i]))
 			return true;
@@ -29,6 +31,8 @@ bool qsb__guard_needed(const struct qsb__plan *plan)
 
 bool qsb__guard_stops_reading(const struct qsb__plan *plan)
 {
+	if (plan->watched & QSB__ACCESS_READ)
+		return true;
 	for (size_t i = 0; i < plan->step_count; i++)
 		if (qsb__guard_holds_step(&plan->steps[i]) && plan->steps[i].asked &&
 		    (plan->steps[i].denies & QSB__ACCESS_READ))

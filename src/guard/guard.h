@@ -23,6 +23,7 @@
 #include <linux/seccomp.h>
 
 #include "backend/denial.h"
+#include "backend/touch.h"
 #include "plan/plan.h"
 
 struct qsb__guard;
@@ -51,6 +52,9 @@ int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err);
  */
 int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct qsb_error *err);
 void qsb__guard_streams(struct qsb__guard *guard, const int *streams, bool passed);
+
+/* Who is to be told of every change, and of what is read where the plan says so; borrowed. Before it starts. */
+void qsb__guard_listen(struct qsb__guard *guard, const struct qsb__touch_listener *listener);
 
 /* From now on what comes from the listener is answered (both descriptors are borrowed); `proc` is the root of the
  * sandbox's own /proc. Its threads begin with the first call: most commands make none. */

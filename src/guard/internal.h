@@ -55,9 +55,10 @@ struct qsb__guard {
 	size_t stream_count;
 	bool passed; /* further descriptors of the host were handed in */
 
-	int listener, proc; /* borrowed */
-	bool begun;         /* by the first call: the threads, and all that only they need */
-	int wait_fd;        /* of epoll: the listener until then, denials after */
+	const struct qsb__touch_listener *listener_of_touches; /* NULL = nobody */
+	int listener, proc;                                    /* borrowed */
+	bool begun;  /* by the first call: the threads, and all that only they need */
+	int wait_fd; /* of epoll: the listener until then, denials after */
 	int proc_self_fd, root_fd;
 	char root[PATH_MAX]; /* what the kernel puts before every path of the sandbox, "" = nothing */
 	size_t root_length;
@@ -166,6 +167,9 @@ int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb_
 
 /* denials.c */
 void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step);
+
+/* touched.c: tells of a call that succeeded, and gives its result back. */
+long qsb__guard_touched(struct qsb__stop *stop, enum qsb__touch_kind kind, const struct qsb__place *place, long result);
 
 /* The calls. Each returns a value, -errno or QSB__STOP_*. */
 struct qsb__open_call {

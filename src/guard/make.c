@@ -40,7 +40,7 @@ long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_
 		return code;
 	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
-	return outcome(mkdirat(at, last, mode));
+	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, outcome(mkdirat(at, last, mode)));
 }
 
 long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode, dev_t device)
@@ -64,7 +64,7 @@ long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode
 		return code;
 	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
-	return outcome(mknodat(at, last, mode, device));
+	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, outcome(mknodat(at, last, mode, device)));
 }
 
 long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint64_t path)
@@ -82,7 +82,9 @@ long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint
 	code = qsb__judge_new(stop, at, last, true, &place);
 	if (code != 0)
 		return code;
-	return qsb__stop_waits(stop) ? outcome(symlinkat(link, at, last)) : QSB__STOP_GONE;
+	if (!qsb__stop_waits(stop))
+		return QSB__STOP_GONE;
+	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, outcome(symlinkat(link, at, last)));
 }
 
 /* Else the kernel refuses to link them, before anything is asked. */
@@ -98,7 +100,7 @@ static bool in_one_mount(int a, int b)
 long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 {
 	int object, at, code;
-	struct qsb__place place;
+	struct qsb__place place, from;
 	char text[PATH_MAX], path[64];
 	const char *last;
 	struct stat status;
@@ -118,13 +120,14 @@ long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	if (code == 0 && in_one_mount(object, at))
 		code = qsb__judge_kind(at, last, status.st_mode, &place);
 	if (code == 0)
-		code = qsb__judge_object(stop, object, "link", &place);
+		code = qsb__judge_object(stop, object, "link", &from);
 	if (code != 0)
 		return code;
 	if (!qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", object);
-	return outcome(linkat(AT_FDCWD, path, at, last, AT_SYMLINK_FOLLOW));
+	return qsb__guard_touched(stop, QSB__TOUCH_REPLACE, &place,
+				  outcome(linkat(AT_FDCWD, path, at, last, AT_SYMLINK_FOLLOW)));
 }
 
 long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int flags)
@@ -156,5 +159,7 @@ long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int fla
 		code = -EBUSY;
 	if (code != 0)
 		return code;
-	return qsb__stop_waits(stop) ? outcome(unlinkat(at, last, flags)) : QSB__STOP_GONE;
+	if (!qsb__stop_waits(stop))
+		return QSB__STOP_GONE;
+	return qsb__guard_touched(stop, QSB__TOUCH_REMOVE, &place, outcome(unlinkat(at, last, flags)));
 }

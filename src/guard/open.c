@@ -33,6 +33,7 @@ struct opening {
 	int start, folder;
 	const char *last;
 	unsigned links;
+	bool made;
 	struct qsb__place place;
 };
 
@@ -316,6 +317,7 @@ static long open_name(struct opening *opening)
 		return code;
 	qsb__resolve_bare(opening->last, opening->name);
 	fd = open_new(opening);
+	opening->made = fd >= 0;
 	if (fd >= 0)
 		return fd;
 	if (fstatat(opening->folder, opening->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
@@ -339,7 +341,16 @@ static long open_name(struct opening *opening)
 			       flags & O_CREAT ? opening->mode : 0, RESOLVE_NO_SYMLINKS);
 	if (fd < 0)
 		return open_otherwise(opening, errno, found);
+	opening->made = !found;
 	return hurry ? finish(fd, flags) : fd;
+}
+
+static enum qsb__touch_kind touch_kind(const struct opening *opening)
+{
+	if (opening->made)
+		return QSB__TOUCH_CREATE;
+	return (opening->flags & O_ACCMODE) != O_RDONLY || (opening->flags & O_TRUNC) ? QSB__TOUCH_WRITE
+										      : QSB__TOUCH_READ;
 }
 
 /* What the kernel refuses by the flags alone. */
@@ -369,10 +380,11 @@ long qsb__call_open(struct qsb__stop *stop, const struct qsb__open_call *call)
 	if (opening.start < 0 && opening.start != AT_FDCWD)
 		return opening.start;
 	if (opening.flags & NAMELESS)
-		return open_nameless(&opening);
+		return qsb__guard_touched(stop, QSB__TOUCH_WRITE, &opening.place, open_nameless(&opening));
 	do
 		result = open_name(&opening);
 	while (result == AGAIN);
+	qsb__guard_touched(stop, touch_kind(&opening), &opening.place, result);
 	/* The kernel looks for a free number before anything else. */
 	return result < 0 && result > QSB__STOP_GONE && qsb__stop_is_out_of_descriptors(stop) ? -EMFILE : result;
 }

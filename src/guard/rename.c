@@ -148,5 +148,7 @@ long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	if (!qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
 	stop->guard->moves++;
-	return renameat2(from.folder, from.last, to.folder, to.last, call->flags) < 0 ? -errno : 0;
+	code = renameat2(from.folder, from.last, to.folder, to.last, call->flags) < 0 ? -errno : 0;
+	qsb__guard_touched(stop, QSB__TOUCH_REPLACE, &from.place, code);
+	return qsb__guard_touched(stop, QSB__TOUCH_REPLACE, &to.place, code);
 }

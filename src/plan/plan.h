@@ -97,6 +97,7 @@ struct qsb__plan {
 	bool protect_new_names; /* the built-in name rules must be held live; false with protect_names = false */
 	enum qsb__finding_mode git_findings;
 	bool report_denials; /* files that were refused are wanted in the result */
+	unsigned watched;    /* QSB__ACCESS_*: somebody wants to be told of every file that is used so */
 	bool tmp_private;
 	bool allow_nested_sandbox;
 	bool allow_unsandboxed;

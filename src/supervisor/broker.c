@@ -56,6 +56,8 @@ static void take_event(struct qsb__supervisor *supervisor, const struct qsb__bro
 	case QSB__BROKER_CONNECTION:
 		count(&supervisor->result->traffic, event);
 		qsb__network_log_add(supervisor, event);
+		if (supervisor->request->connected)
+			supervisor->request->connected(supervisor->request->connected_context, event);
 		qsb__events_connection(supervisor, event);
 		if (!event->allowed)
 			deny(supervisor, event);
@@ -147,7 +149,8 @@ int qsb__broker_begin(struct qsb__supervisor *supervisor, struct qsb_error *err)
 		.plan = request->plan,
 		.ask = request->ask_network,
 		.ask_ms = request->ask_ms,
-		.report_all = request->network_log_fd >= 0 || request->events_fd >= 0 || request->count_traffic,
+		.report_all = request->network_log_fd >= 0 || request->events_fd >= 0 || request->count_traffic ||
+			      request->connected,
 	};
 	int code;
 

@@ -190,6 +190,10 @@ char *qsb__result_json(const struct qsb__result *result)
 	json_object_set_new(json, "denials", denials_json(result));
 	json_object_set_new(json, "denialsLeftOut", json_integer((json_int_t)result->denials_left_out));
 	json_object_set_new(json, "sandbox", sandbox_json(result));
+	if (result->learned_file)
+		json_object_set_new(json, "learned",
+				    json_pack("{s:o, s:I}", "file", qsb__json_text(result->learned_file), "entries",
+					      (json_int_t)result->learned_entries));
 	text = json_dumps(json, JSON_COMPACT);
 	json_decref(json);
 	return text;

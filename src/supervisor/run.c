@@ -307,6 +307,7 @@ static int set_up(struct qsb__supervisor *supervisor, struct qsb_error *err)
 	launch->pass_fds = request->pass_fds;
 	launch->pass_count = request->pass_count;
 	launch->tty = request->tty;
+	launch->listener = request->touches;
 	launch->new_session = !request->tty && !any_terminal();
 	launch->foreground = !request->tty && has_foreground();
 	supervisor->shares_terminal = !launch->new_session && !request->tty && !launch->foreground;

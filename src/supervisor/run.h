@@ -3,6 +3,7 @@
 #define QSB_SUPERVISOR_RUN_H
 
 #include "backend/backend.h"
+#include "broker/broker.h"
 
 /* Exit statuses of `qiming-sandbox run` that are not the command's own. */
 enum { QSB__EXIT_TIMEOUT = 124, QSB__EXIT_SANDBOX = 125, QSB__EXIT_NOT_EXECUTABLE = 126, QSB__EXIT_NOT_FOUND = 127 };
@@ -21,6 +22,10 @@ struct qsb__run_request {
 	bool count_traffic; /* somebody reads what the result says of the network */
 	const int *pass_fds;
 	size_t pass_count;
+	const struct qsb__touch_listener *touches; /* told of what plan->watched names; NULL = nobody */
+	/* Told of every connection of a filtered network; NULL = nobody. */
+	void (*connected)(void *context, const struct qsb__broker_event *event);
+	void *connected_context;
 };
 
 struct qsb__capture {
@@ -53,6 +58,8 @@ struct qsb__result {
 	struct qsb__traffic traffic;   /* all of it with count_traffic, else only what was refused */
 	uint64_t log_lost;             /* lines that the network log does not have */
 	int log_error;                 /* errno of it, 0 = its reader was too slow */
+	const char *learned_file; /* the policy that was written, borrowed; NULL = none */
+	size_t learned_entries;
 	const struct qsb__backend *backend;
 	const struct qsb__plan *plan;
 	char limit_by[9][16]; /* in the order of qsb__limit_names */

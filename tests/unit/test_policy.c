@@ -127,6 +127,9 @@ static void bad_ranges(void)
 
 static void bad_entries(void)
 {
+	refused("{\"$comment\":7}", QSB_E_INVALID, "/$comment", "a string or a list of strings");
+	refused("{\"$comment\":[1]}", QSB_E_INVALID, "/$comment/0", "must be a string");
+	refused("{\"network\":{\"$comment\":\"x\"}}", QSB_E_UNKNOWN, "/network/$comment", "no such key");
 	refused("{\"filesystem\":{\"denyRead\":[\"\"]}}", QSB_E_INVALID, "/filesystem/denyRead/0", "empty");
 	refused("{\"filesystem\":{\"denyRead\":[\"~bob/x\"]}}", QSB_E_INVALID, "/filesystem/denyRead/0", "~");
 	refused("{\"filesystem\":{\"denyRead\":[\"@secret\"]}}", QSB_E_INVALID, "/filesystem/denyRead/0", "@secrets");

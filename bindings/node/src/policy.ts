@@ -6,6 +6,8 @@ export interface Policy {
     readonly version?: 1;
     /** The preset whose values hold where nothing else is said. Default: "workspace". */
     readonly extends?: "read-only" | "workspace" | "workspace-online" | "locked-down" | "full-access";
+    /** Remarks for people, a text or a list of texts; they change nothing. */
+    readonly $comment?: string | readonly string[];
     readonly filesystem?: {
         /** Files and folders that may be read: paths or globs. Default: ["/"]. */
         readonly allowRead?: readonly string[];

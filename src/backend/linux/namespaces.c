@@ -175,6 +175,8 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 	if (sandbox->guard)
 		qsb__guard_streams(sandbox->guard, launch->tty ? (const int[]){-1, -1, -1} : launch->stdio,
 				   launch->pass_count > 0);
+	if (sandbox->guard)
+		qsb__guard_listen(sandbox->guard, launch->listener);
 	pid = syscall(SYS_clone3, &arguments, sizeof(arguments));
 	if (pid == 0)
 		qsb__init_main(sandbox);
