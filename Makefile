@@ -35,6 +35,7 @@ test:             ## sets up, builds and runs every test: as this user, and when
 	@scripts/setup build node test
 	@scripts/build all node clang sanitized
 	@scripts/node-versions || [ "$${QSB_MUST_WORK-}" != 1 ]
+	@scripts/node-tools || [ "$${QSB_MUST_WORK-}" != 1 ]
 	@tests/run
 
 test-asan:        ## the tests on the build with the address and undefined-behaviour sanitizers only
