@@ -136,6 +136,7 @@ int qsb__resolve_parent(struct qsb__stop *stop, int start, char *path, const cha
 int qsb__resolve_object(struct qsb__stop *stop, int folder, uint64_t path, bool follow, bool empty_allowed);
 int qsb__resolve_open(int folder, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve);
 bool qsb__resolve_is_proc(int fd);
+int qsb__resolve_overlong(int folder); /* what the kernel says of a name longer than NAME_MAX there: an errno */
 bool qsb__resolve_is_dots(const char *last);
 const char *qsb__resolve_bare(const char *last, char *name); /* without slashes; `name` holds NAME_MAX + 1 bytes */
 
@@ -198,6 +199,8 @@ long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call); 
 long qsb__call_bind(struct qsb__stop *stop, int socket, uint64_t address, uint64_t length); /* bind.c */
 
 /* attributes.c: changes of what exists. */
+enum { QSB__CHANGE_FLAGS = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH };
+
 struct qsb__change {
 	enum {
 		QSB__CHANGE_MODE,

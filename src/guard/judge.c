@@ -76,6 +76,13 @@ static bool is_removed(int fd, const char *path, size_t length)
 	       status.st_nlink == 0;
 }
 
+/* No rule reaches it, nor anything below it. */
+static int leave_unnamed(struct qsb__place *place)
+{
+	memset(&place->state, 0, sizeof(place->state));
+	return 0;
+}
+
 int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place)
 {
 	const struct qsb__guard *guard = stop->guard;
@@ -83,19 +90,20 @@ int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qs
 
 	place->named = false;
 	place->denied = NULL;
-	place->state.begins = place->state.writable = place->state.scratch = false;
 	if (last && length == -ENOENT)
-		return 0;
+		return leave_unnamed(place);
 	if (length < 0 || guard->rootless)
 		return length < 0 ? (int)length : -EACCES;
 	/* A pipe, a socket, a memory file, what was removed: the rules are about names. */
 	if (place->path[0] != '/' || is_removed(fd, place->path, (size_t)length))
-		return 0;
+		return leave_unnamed(place);
 	if (last && !qsb__resolve_is_dots(last)) {
 		size_t size = strcspn(last, "/");
 
+		/* Nearly everywhere no such name exists: the call fails by itself, in the kernel's order of complaints.
+		 * Where one could be made it is refused, since it cannot be judged. */
 		if (size > NAME_MAX)
-			return -ENAMETOOLONG;
+			return qsb__resolve_overlong(fd) == ENOENT ? -ENAMETOOLONG : leave_unnamed(place);
 		if (length > 1)
 			place->path[length++] = '/';
 		memcpy(place->path + length, last, size);
@@ -168,6 +176,30 @@ bool qsb__judge_is_read_only(int fd)
 	return fstatvfs(fd, &mount) == 0 && (mount.f_flag & ST_RDONLY);
 }
 
+/* Does it lie in the same mount as the nearest folder above it that can be reached? The numbers of mounts are unique
+ * on the host: what was handed in has one that is nowhere in the sandbox. */
+static bool shares_mount(int root, int object, const char *path)
+{
+	char above[QSB__GUARD_PATH];
+	char *slash;
+
+	snprintf(above, sizeof(above), "%s", path);
+	while ((slash = strrchr(above, '/')) && slash > above) {
+		QSB_CLEANUP_FD int fd = -1;
+		struct statx a, b;
+
+		*slash = '\0';
+		fd = qsb__resolve_open(root, above, O_PATH | O_NOFOLLOW, 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+		if (fd >= 0)
+			return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &a) == 0 &&
+			       statx(object, "", AT_EMPTY_PATH, STATX_MNT_ID, &b) == 0 &&
+			       (a.stx_mask & b.stx_mask & STATX_MNT_ID) && a.stx_mnt_id == b.stx_mnt_id;
+		if (errno != EACCES && errno != ENOENT)
+			return false;
+	}
+	return false;
+}
+
 bool qsb__judge_is_inside(struct qsb__stop *stop, int object, const char *path)
 {
 	int root = qsb__resolve_root(stop);
@@ -176,7 +208,11 @@ bool qsb__judge_is_inside(struct qsb__stop *stop, int object, const char *path)
 	if (root < 0)
 		return false;
 	fd = qsb__resolve_open(root, path, O_PATH | O_NOFOLLOW, 0, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
-	return fd >= 0 && qsb__resolve_is_same(fd, object);
+	if (fd >= 0)
+		return qsb__resolve_is_same(fd, object);
+	/* A folder that was closed since, a name that is gone while another one is left: who holds the file may open it
+	 * again, without the way there. */
+	return (errno == EACCES || errno == ENOENT) && shares_mount(root, object, path);
 }
 
 static bool is_foreign(struct qsb__stop *stop, int fd)
@@ -219,7 +255,7 @@ int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb_
 	bool device = S_ISCHR(mode) || S_ISBLK(mode);
 
 	if ((!device && !S_ISFIFO(mode)) || (!device && place->state.scratch) || strchr(last, '/') ||
-	    qsb__judge_is_read_only(folder))
+	    strlen(last) > NAME_MAX || qsb__judge_is_read_only(folder))
 		return 0;
 	if (fstatat(folder, qsb__resolve_bare(last, name), &status, AT_SYMLINK_NOFOLLOW) == 0)
 		return -EEXIST;

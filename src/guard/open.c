@@ -322,7 +322,7 @@ static long open_name(struct opening *opening)
 		return fd;
 	if (fstatat(opening->folder, opening->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
 		found = &status;
-	else if (errno == ENOENT && !(opening->flags & O_CREAT))
+	else if (errno == ENOENT && !(opening->flags & O_CREAT) && opening->place.named)
 		return -ENOENT;
 	code = judge_name(opening, found);
 	if (code != 0)

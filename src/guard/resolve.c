@@ -81,6 +81,16 @@ static bool is_folder(int fd)
 	return fstat(fd, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+int qsb__resolve_overlong(int folder)
+{
+	char name[NAME_MAX + 2];
+	struct stat status;
+
+	memset(name, 'x', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? ENOENT : errno;
+}
+
 /* Takes the next component off the rest. 1, 0 at the end, or -ENAMETOOLONG. */
 static int next_name(struct walk *walk)
 {
@@ -89,8 +99,11 @@ static int next_name(struct walk *walk)
 
 	if (length == 0)
 		return 0;
-	if (length > NAME_MAX)
-		return -ENAMETOOLONG;
+	if (length > NAME_MAX) {
+		int error = qsb__resolve_overlong(walk->at);
+
+		return error == ENOENT ? -ENAMETOOLONG : -error;
+	}
 	memcpy(walk->name, at, length);
 	walk->name[length] = '\0';
 	walk->slash = slashes > 0;
@@ -141,8 +154,9 @@ static int take_link(struct walk *walk, int link)
 
 	if (length <= 0)
 		return length < 0 ? -errno : -ENOENT;
+	/* Two links of the greatest length fit: more is one that leads to itself with ever more behind it. */
 	if ((size_t)length + rest + 2 >= sizeof(walk->rest))
-		return -ENAMETOOLONG;
+		return -ELOOP;
 	memmove(walk->rest + (size_t)length + strlen(between), walk->rest, rest + 1);
 	memcpy(walk->rest, text, (size_t)length);
 	memcpy(walk->rest + length, between, strlen(between));
