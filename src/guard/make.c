@@ -43,6 +43,22 @@ long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, outcome(mkdirat(at, last, mode)));
 }
 
+/* What the kernel says of the type before it looks at the path. */
+static int judge_type(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case 0:
+	case S_IFREG:
+	case S_IFCHR:
+	case S_IFBLK:
+	case S_IFIFO:
+	case S_IFSOCK:
+		return 0;
+	default:
+		return S_ISDIR(mode) ? -EPERM : -EINVAL;
+	}
+}
+
 long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode, dev_t device)
 {
 	struct qsb__place place;
@@ -50,10 +66,10 @@ long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode
 	const char *last;
 	int at, code;
 
-	if (S_ISDIR(mode))
-		return -EPERM;
-	if (mode & ~(unsigned)(S_IFMT | 07777))
-		mode &= S_IFMT | 07777;
+	code = judge_type(mode);
+	if (code != 0)
+		return code;
+	mode &= S_IFMT | 07777;
 	at = find_folder(stop, folder, path, text, &last);
 	if (at < 0)
 		return at;
