@@ -51,6 +51,7 @@ static long bind_path(struct qsb__stop *stop, int socket, union address *address
 	char path[sizeof(address->un.sun_path) + 1];
 	struct qsb__place place;
 	const char *last;
+	size_t size;
 	int start, folder, code;
 
 	memset(path, 0, sizeof(path));
@@ -71,8 +72,11 @@ static long bind_path(struct qsb__stop *stop, int socket, union address *address
 		return -errno;
 	memset(&address->un, 0, sizeof(address->un));
 	address->un.sun_family = AF_UNIX;
-	memcpy(address->un.sun_path, last, strlen(last));
-	code = bind(socket, &address->any, (socklen_t)(offset + strlen(last) + 1)) < 0 ? -errno : 0;
+	size = strlen(last);
+	memcpy(address->un.sun_path, last, size);
+	/* The longest name has no room for its NUL, and needs none. */
+	size += size < sizeof(address->un.sun_path);
+	code = bind(socket, &address->any, (socklen_t)(offset + size)) < 0 ? -errno : 0;
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, code);
 }
 
