@@ -199,6 +199,8 @@ long qsb__call_change(struct qsb__stop *stop, struct qsb__change *change)
 	if (change->what == QSB__CHANGE_TIMES && change->x && change->form == QSB__TIMES_SPEC &&
 	    values.times[0].tv_nsec == UTIME_OMIT && values.times[1].tv_nsec == UTIME_OMIT)
 		return 0;
+	if (change->what == QSB__CHANGE_TIMES && (change->flags & ~QSB__CHANGE_FLAGS))
+		return -EINVAL;
 	object = find_object(stop, change);
 	if (object < 0)
 		return object;

@@ -90,8 +90,10 @@ static long lock_(struct qsb__stop *stop, const uint64_t *a)
 /* With the flags of the *at calls. */
 static long change_at(struct qsb__stop *stop, struct qsb__change change, int flags)
 {
-	if (flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+	/* Of times the kernel looks at the values first. */
+	if (change.what != QSB__CHANGE_TIMES && (flags & ~QSB__CHANGE_FLAGS))
 		return -EINVAL;
+	change.flags = flags;
 	change.follow = !(flags & AT_SYMLINK_NOFOLLOW);
 	change.empty = flags & AT_EMPTY_PATH;
 	return qsb__call_change(stop, &change);
