@@ -16,6 +16,8 @@ def content_of(path, status):
         return os.readlink(path)
     if not stat.S_ISREG(status.st_mode):
         return ''
+    if not os.access(path, os.R_OK):
+        return f'{status.st_size}'
     with open(path, 'rb') as file:
         data = file.read()
     # Sparse files must stay so; how many blocks a small one takes is the file system's business.
