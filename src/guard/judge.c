@@ -255,7 +255,7 @@ int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb_
 	bool device = S_ISCHR(mode) || S_ISBLK(mode);
 
 	if ((!device && !S_ISFIFO(mode)) || (!device && place->state.scratch) || strchr(last, '/') ||
-	    strlen(last) > NAME_MAX || qsb__judge_is_read_only(folder))
+	    strlen(last) > NAME_MAX || qsb__judge_is_read_only(folder) || qsb__resolve_is_proc(folder))
 		return 0;
 	if (fstatat(folder, qsb__resolve_bare(last, name), &status, AT_SYMLINK_NOFOLLOW) == 0)
 		return -EEXIST;

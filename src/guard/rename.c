@@ -115,6 +115,9 @@ static int judge_ends(struct qsb__stop *stop, unsigned flags, const struct end *
 		return 0; /* it answers by itself */
 	if (qsb__judge_is_mount(from->folder, from->name) || (to->exists && qsb__judge_is_mount(to->folder, to->name)))
 		return -EBUSY;
+	/* Where both are one, the kernel would say that it is done. */
+	if (strncmp(from->place.path, "/proc/", 6) == 0 && qsb__resolve_is_proc(from->folder))
+		return -EACCES;
 	if (!may_move(from, to) || (exchange && !may_move(to, from)))
 		return -EACCES;
 	code = qsb__judge_fence(stop, from->folder, &from->place, NULL);
