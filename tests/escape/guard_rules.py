@@ -72,25 +72,6 @@ def routes(case):
     case.control(live > len(names) - 6, f'only {live} of {len(names)} routes work outside')
 
 
-@row('A-guard-2', 'threads that swap path, descriptor, link and folder during a call never get through')
-def races(case):
-    def begin():
-        for name in ('free', 'hold/secret', 'sub'):
-            shutil.rmtree(os.path.join(case.work, name), ignore_errors=True)
-            os.makedirs(os.path.join(case.work, name))
-        case.write('plain', 'plain')
-        if os.path.islink(os.path.join(case.work, 'link')):
-            os.unlink(os.path.join(case.work, 'link'))
-    begin()
-    outside = case.plain([case.attack, 'guard-race', '1'])
-    case.control(outside.code == 0, f'the race is not won outside: {outside.describe()}')
-    begin()
-    inside = case.inside([case.attack, 'guard-race', '4'],
-                         ['--deny-write', 'hold/**', '--deny-write', '**/.conf/rc'])
-    case.refused(inside)
-    case.same(os.listdir(os.path.join(case.work, 'hold/secret')), [], 'the denied folder')
-
-
 @row('A-guard-3', 'a file that may not be read is not read under its name, by a link or a descriptor, also when made later')
 def reading(case):
     script = case.script('try.sh', '''

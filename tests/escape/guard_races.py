@@ -1,0 +1,55 @@
+"""What is swapped while a call is under way: the guard acts on its own copy, or refuses."""
+import os
+import shutil
+
+from harness import row
+
+SECONDS = 1 if 'QSB_SANITIZED' in os.environ else 6  # of each of the five races: half a minute altogether
+RULES = ['--deny-write', 'hold/**', '--deny-write', '**/.conf/rc']
+
+
+def race(case, group):
+    """Won outside, with a denied name there at least once; never inside, though every part of it ran."""
+    def begin():
+        case.clear_work()
+        for name in ('free', 'hold/secret', 'sub'):
+            os.makedirs(os.path.join(case.work, name))
+        case.write('plain', 'plain')
+    for _ in range(3):
+        begin()
+        outside = case.plain([case.attack, 'guard-race', group, '1'])
+        if outside.code == 0:
+            break
+    case.control(outside.code == 0, f'the race is not won outside: {outside.describe()}')
+    begin()
+    inside = case.inside([case.attack, 'guard-race', group, str(SECONDS)], RULES)
+    case.refused(inside)
+    case.same(os.listdir(os.path.join(case.work, 'hold/secret')), [], 'the denied folder', inside)
+    for name in ('.mcp.json', '.git/hooks', 'sub/.conf/rc'):
+        case.check(not os.path.lexists(os.path.join(case.work, name)), f'{name} is there', inside)
+    shutil.rmtree(os.path.join(case.work, 'free'))
+
+
+@row('A-guard-2', 'threads that swap path, descriptor, link and folder during a call never get through')
+def race_names(case):
+    race(case, 'names')
+
+
+@row('A-guard-2', 'threads that swap the path for that of git\'s hooks never get through, by any call that makes a name')
+def race_hooks(case):
+    race(case, 'hooks')
+
+
+@row('A-guard-2', 'threads that swap one letter for the name of a tool\'s settings never get through')
+def race_tools(case):
+    race(case, 'tools')
+
+
+@row('A-guard-2', 'processes that share memory, and children that borrow it, never get through by swapping the path')
+def race_processes(case):
+    race(case, 'processes')
+
+
+@row('A-guard-2', 'a path across two pages, of which one is mapped anew, moved and unmapped, never gets through')
+def race_pages(case):
+    race(case, 'pages')
