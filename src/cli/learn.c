@@ -122,6 +122,20 @@ static int check(const struct qsb__invocation *invocation, const struct qsb__loa
 
 /* ---- what the run tells ---- */
 
+/* Through a link that the given policy has in its place: then what it leads to counts. */
+static bool opens_by_link(const struct qsb__learn *learn, const char *path)
+{
+	const struct qsb__plan *plan = learn->asked->plan;
+	struct qsb__verdict verdict;
+	struct qsb_error err;
+
+	for (size_t i = 0; i < plan->step_count; i++)
+		if (plan->steps[i].kind == QSB__STEP_LINK && qsb__path_inside(path, plan->steps[i].path, false))
+			return qsb__plan_explain_path(plan, &learn->asked->facts.host, path, &verdict, &err) == 0 &&
+			       (verdict.access & QSB__ACCESS_READ);
+	return false;
+}
+
 static bool opens(const struct qsb__learn *learn, const char *path, unsigned access)
 {
 	const struct qsb__host *host = &learn->asked->facts.host;
@@ -131,7 +145,7 @@ static bool opens(const struct qsb__learn *learn, const char *path, unsigned acc
 		return false;
 	memcpy(verdict.resolved, path, strlen(path) + 1);
 	qsb__build_verdict(learn->asked->plan, host->case_insensitive, &verdict);
-	return verdict.own || (verdict.access & access);
+	return verdict.own || (verdict.access & access) || (access == QSB__ACCESS_READ && opens_by_link(learn, path));
 }
 
 static struct known_folder *known_folder(struct qsb__learn *learn, const char *path, size_t length)
@@ -159,6 +173,7 @@ static void touched(void *context, const struct qsb__touch *touch)
 	struct qsb__learn *learn = context;
 	unsigned access = touch->kind == QSB__TOUCH_READ ? QSB__ACCESS_READ : QSB__ACCESS_WRITE;
 	size_t length = qsb__path_parent(touch->path);
+	const struct qsb__touch by_asked = {touch->kind, touch->asked, touch->process, NULL};
 	const struct known_folder *known;
 
 	if (length == 0 || !(learn->wide.plan->watched & access))
@@ -166,7 +181,7 @@ static void touched(void *context, const struct qsb__touch *touch)
 	pthread_mutex_lock(&learn->lock);
 	known = known_folder(learn, touch->path, length);
 	if (!known || !(known->access & access))
-		qsb__touches_add(&learn->touches, touch);
+		qsb__touches_add(&learn->touches, touch->asked ? &by_asked : touch);
 	pthread_mutex_unlock(&learn->lock);
 }
 
