@@ -62,6 +62,8 @@ static int load_wide(struct qsb__learn *learn, const struct qsb__invocation *inv
 	if (!qsb__glob_quote(file, sizeof(file), learn->file.path))
 		return qsb__fail(err, QSB_E_RANGE, "--learn", "the path is too long: %.300s", learn->file.path);
 	widen(options, &count, "/filesystem/allowWrite", "/");
+	/* It may lie in a folder that the sandbox has for itself. */
+	widen(options, &count, "/filesystem/allowWrite", ".");
 	widen(options, &count, "/filesystem/allowRead", "/");
 	widen(options, &count, "/filesystem/denyRead", "@secrets");
 	widen(options, &count, "/filesystem/denyWrite",
@@ -251,9 +253,8 @@ void qsb__learn_listen(struct qsb__learn *learn, struct qsb__run_request *reques
 	request->touches = &learn->listener;
 	request->connected = connected;
 	request->connected_context = learn;
-	qsb__message("learning: what the command writes outside the workspace is really written, and what it sends is "
-		     "really sent, as far as your own rights go; secrets, protected names and sockets of the host stay "
-		     "shut");
+	qsb__message("learning: writes outside the workspace and connections really happen, as far as your own rights go; "
+		     "secrets, protected names and the host's sockets stay shut");
 }
 
 /* ---- afterwards ---- */
