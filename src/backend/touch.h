@@ -15,6 +15,7 @@ struct qsb__touch {
 	enum qsb__touch_kind kind;
 	const char *path;    /* real, absolute, as the sandbox sees it */
 	const char *process; /* name, "" = unknown */
+	const char *asked;   /* the other path by which it was read, through links; NULL = by that one */
 };
 
 /* Called on any thread of the back end, while the caller of the call waits: quick, and with its own lock. Only calls

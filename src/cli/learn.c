@@ -62,6 +62,8 @@ static int load_wide(struct qsb__learn *learn, const struct qsb__invocation *inv
 	if (!qsb__glob_quote(file, sizeof(file), learn->file.path))
 		return qsb__fail(err, QSB_E_RANGE, "--learn", "the path is too long: %.300s", learn->file.path);
 	widen(options, &count, "/filesystem/allowWrite", "/");
+	/* It may lie in a folder that the sandbox has for itself. */
+	widen(options, &count, "/filesystem/allowWrite", ".");
 	widen(options, &count, "/filesystem/allowRead", "/");
 	widen(options, &count, "/filesystem/denyRead", "@secrets");
 	widen(options, &count, "/filesystem/denyWrite",
@@ -122,6 +124,20 @@ static int check(const struct qsb__invocation *invocation, const struct qsb__loa
 
 /* ---- what the run tells ---- */
 
+/* Through a link that the given policy has in its place: then what it leads to counts. */
+static bool opens_by_link(const struct qsb__learn *learn, const char *path)
+{
+	const struct qsb__plan *plan = learn->asked->plan;
+	struct qsb__verdict verdict;
+	struct qsb_error err;
+
+	for (size_t i = 0; i < plan->step_count; i++)
+		if (plan->steps[i].kind == QSB__STEP_LINK && qsb__path_inside(path, plan->steps[i].path, false))
+			return qsb__plan_explain_path(plan, &learn->asked->facts.host, path, &verdict, &err) == 0 &&
+			       (verdict.access & QSB__ACCESS_READ);
+	return false;
+}
+
 static bool opens(const struct qsb__learn *learn, const char *path, unsigned access)
 {
 	const struct qsb__host *host = &learn->asked->facts.host;
@@ -131,7 +147,7 @@ static bool opens(const struct qsb__learn *learn, const char *path, unsigned acc
 		return false;
 	memcpy(verdict.resolved, path, strlen(path) + 1);
 	qsb__build_verdict(learn->asked->plan, host->case_insensitive, &verdict);
-	return verdict.own || (verdict.access & access);
+	return verdict.own || (verdict.access & access) || (access == QSB__ACCESS_READ && opens_by_link(learn, path));
 }
 
 static struct known_folder *known_folder(struct qsb__learn *learn, const char *path, size_t length)
@@ -159,6 +175,7 @@ static void touched(void *context, const struct qsb__touch *touch)
 	struct qsb__learn *learn = context;
 	unsigned access = touch->kind == QSB__TOUCH_READ ? QSB__ACCESS_READ : QSB__ACCESS_WRITE;
 	size_t length = qsb__path_parent(touch->path);
+	const struct qsb__touch by_asked = {touch->kind, touch->asked, touch->process, NULL};
 	const struct known_folder *known;
 
 	if (length == 0 || !(learn->wide.plan->watched & access))
@@ -166,7 +183,7 @@ static void touched(void *context, const struct qsb__touch *touch)
 	pthread_mutex_lock(&learn->lock);
 	known = known_folder(learn, touch->path, length);
 	if (!known || !(known->access & access))
-		qsb__touches_add(&learn->touches, touch);
+		qsb__touches_add(&learn->touches, touch->asked ? &by_asked : touch);
 	pthread_mutex_unlock(&learn->lock);
 }
 
@@ -236,9 +253,8 @@ void qsb__learn_listen(struct qsb__learn *learn, struct qsb__run_request *reques
 	request->touches = &learn->listener;
 	request->connected = connected;
 	request->connected_context = learn;
-	qsb__message("learning: what the command writes outside the workspace is really written, and what it sends is "
-		     "really sent, as far as your own rights go; secrets, protected names and sockets of the host stay "
-		     "shut");
+	qsb__message("learning: writes outside the workspace and connections really happen, as far as your own rights go; "
+		     "secrets, protected names and the host's sockets stay shut");
 }
 
 /* ---- afterwards ---- */

@@ -7,6 +7,7 @@
 enum {
 	MANY_FILES = 4,   /* of one folder: then the folder */
 	MANY_ENTRIES = 8, /* next to each other: then what holds them */
+	MANY_BELOW = 32,  /* … in whatever folders of it */
 	DEEPEST = 64,
 	CHANGES = QSB__TOUCH_WRITE | QSB__TOUCH_CREATE | QSB__TOUCH_REPLACE | QSB__TOUCH_REMOVE
 };
@@ -339,36 +340,60 @@ static void merge(struct qsb__lessons *lessons)
 	lessons->count = kept;
 }
 
-/* How many entries of its kind lie right in the parent of the one at `first`, the first of them. */
-static size_t count_siblings(const struct qsb__lessons *lessons, size_t first, const char *parent)
+/* Are there so many entries in `folder`, of which the one at `first` is the first, that it had better be one itself? */
+static bool is_crowded(const struct qsb__lessons *lessons, size_t first, const char *folder)
 {
-	size_t count = 0;
+	size_t right_in = 0, below = 0;
 
 	for (size_t i = first; i < lessons->count && !lessons->items[i].left_out; i++) {
 		const struct qsb__learnt *item = &lessons->items[i];
 
-		if (!qsb__path_inside(item->path, parent, false))
+		if (!qsb__path_inside(item->path, folder, false))
 			break;
-		count += item->access == lessons->items[first].access && qsb__path_parent(item->path) == strlen(parent);
+		if (item->access != lessons->items[first].access)
+			continue;
+		below++;
+		right_in += qsb__path_parent(item->path) == strlen(folder);
 	}
-	return count;
+	return right_in >= MANY_ENTRIES || below >= MANY_BELOW;
+}
+
+/* The nearest folder around the entry that is crowded, and may be an entry itself. `before`: the entry of its
+ * kind before it. */
+static bool find_crowd(struct drawing *drawing, size_t at, const struct qsb__learnt *before, char *folder)
+{
+	const struct qsb__lessons *lessons = drawing->out;
+	const struct qsb__learnt *item = &lessons->items[at];
+	size_t length;
+
+	drawing->access = item->access;
+	snprintf(folder, QSB__PATH_MAX, "%s", item->path);
+	while ((length = qsb__path_parent(folder)) > 0) {
+		folder[length] = '\0';
+		/* Seen with the first entry of it already, or too wide: then all above it are, too. */
+		if ((before && qsb__path_inside(before->path, folder, false)) ||
+		    qsb__learn_is_wide(drawing->where, folder))
+			return false;
+		if (is_crowded(lessons, at, folder) && !is_held(drawing, folder) && is_refused(drawing, folder))
+			return true;
+	}
+	return false;
 }
 
 /* One folder with many entries in it becomes one. true = something was gathered: look again. */
 static bool gather(struct drawing *drawing)
 {
 	struct qsb__lessons *lessons = drawing->out;
+	const struct qsb__learnt *before[] = {[QSB__ACCESS_READ] = NULL, [QSB__ACCESS_WRITE] = NULL};
+	char folder[QSB__PATH_MAX];
 
 	for (size_t i = 0; i < lessons->count && !lessons->items[i].left_out; i++) {
-		struct qsb__learnt *item = &lessons->items[i];
-		char parent[QSB__PATH_MAX];
+		bool crowded = find_crowd(drawing, i, before[lessons->items[i].access], folder);
 
-		snprintf(parent, sizeof(parent), "%.*s", (int)qsb__path_parent(item->path), item->path);
-		drawing->access = item->access;
-		if (count_siblings(lessons, i, parent) < MANY_ENTRIES || qsb__learn_is_wide(drawing->where, parent) ||
-		    is_held(drawing, parent) || !is_refused(drawing, parent))
+		before[lessons->items[i].access] = &lessons->items[i];
+		if (!crowded)
 			continue;
-		item->path[strlen(parent)] = '\0';
+		lessons->items[i].path[strlen(folder)] = '\0';
 		merge(lessons);
 		return true;
 	}

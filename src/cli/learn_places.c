@@ -90,7 +90,7 @@ static unsigned depth_of(const char *path)
 /* /usr/lib, /var/log: programs of all kinds have their files there. */
 static bool is_system(const char *folder)
 {
-	static const char *const trees[] = {"/usr", "/var", "/opt", "/srv", "/run", "/boot", NULL};
+	static const char *const trees[] = {"/usr", "/var", "/boot", NULL};
 
 	for (const char *const *tree = trees; *tree; tree++)
 		if (is_inside(folder, *tree))
@@ -135,7 +135,7 @@ static bool has_word(const char *name)
 		if (at && ((*word)[0] != '.' || after == length || !isalpha((unsigned char)name[after])))
 			return true;
 	}
-	return length > 3 && (strncmp(name, "tmp", 3) == 0 || name[length - 1] == '~');
+	return (length > 3 && strncmp(name, "tmp", 3) == 0) || (length > 1 && name[length - 1] == '~');
 }
 
 /* mkstemp's letters ("aB3xQ9"), a process number, a hash. */

@@ -12,15 +12,30 @@
 #include "core/policy_load.h"
 #include "core/policy_patch.h"
 
-enum { MOST_REMARKS = 1000, MOST_DENIALS = 100 };
+/* A policy is at most 1 MiB: entries take up to half of it, remarks the rest. */
+enum { MOST_REMARKS = 1000, MOST_DENIALS = 100, MOST_BYTES = 480 * 1024 };
 
 struct writing {
 	const struct qsb__learned *learned;
 	json_t *values;  /* of the policy as it was given, all of them */
 	json_t *changed; /* those that are not the preset's, and what is added */
 	json_t *remarks;
-	size_t entries, left_out; /* left_out: remarks that found no room */
+	size_t entries, entry_bytes, lost; /* lost: those that found no room */
+	size_t remark_bytes, left_out;     /* the same of remarks */
 };
+
+/* What a text takes as JSON, at the most. */
+static size_t cost_of(const char *text)
+{
+	size_t cost = 16;
+
+	for (const char *at = text; *at; at++)
+		cost += (unsigned char)*at < 0x20   ? 6
+			: *at == '"' || *at == '\\' ? 2
+			: (unsigned char)*at < 0x80 ? 1
+						    : 3;
+	return cost;
+}
 
 static void remark(struct writing *writing, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -35,10 +50,13 @@ static void remark(struct writing *writing, const char *format, ...)
 	va_end(arguments);
 	if (length < 0)
 		text = NULL;
-	else if (json_array_size(writing->remarks) < MOST_REMARKS)
-		json_array_append_new(writing->remarks, qsb__json_text(text));
-	else
+	if (!text || json_array_size(writing->remarks) >= MOST_REMARKS ||
+	    writing->remark_bytes + cost_of(text) > MOST_BYTES) {
 		writing->left_out++;
+		return;
+	}
+	writing->remark_bytes += cost_of(text);
+	json_array_append_new(writing->remarks, qsb__json_text(text));
 }
 
 static json_t *load_values(const struct qsb_policy *policy)
@@ -144,6 +162,11 @@ static void add_path(struct writing *writing, const struct qsb__learnt *item)
 		remark(writing, "not learned: %s: its name cannot be written in a policy", item->path);
 		return;
 	}
+	if (writing->entry_bytes + cost_of(text) > MOST_BYTES) {
+		writing->lost++;
+		return;
+	}
+	writing->entry_bytes += cost_of(text);
 	list = list_of(writing, "filesystem", key);
 	json_array_append_new(list, json_string(text));
 	remark(writing, "/filesystem/%s/%zu: %s: %s, %zu %s", key, json_array_size(list) - 1, text,
@@ -297,6 +320,8 @@ static int finish(struct writing *writing, char **out, struct qsb_error *err)
 	QSB_CLEANUP_FREE char *text = NULL;
 	int code;
 
+	if (writing->lost)
+		json_array_append_new(writing->remarks, json_string("there were more entries than a policy can hold"));
 	if (writing->left_out)
 		json_array_append_new(writing->remarks, json_string("there were more remarks than are kept"));
 	json_object_set(root, "version", json_object_get(writing->values, "version"));

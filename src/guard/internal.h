@@ -172,6 +172,15 @@ void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *
 /* touched.c: tells of a call that succeeded, and gives its result back. */
 long qsb__guard_touched(struct qsb__stop *stop, enum qsb__touch_kind kind, const struct qsb__place *place, long result);
 
+/* A path as the caller wrote it, kept where somebody wants to be told of reads: links on the way must be there, too. */
+struct qsb__asked_path {
+	bool given;
+	char path[QSB__GUARD_PATH]; /* absolute */
+};
+void qsb__guard_asked(struct qsb__stop *stop, struct qsb__asked_path *asked, int folder, const char *text);
+void qsb__guard_touched_as(struct qsb__stop *stop, const struct qsb__asked_path *asked, const struct qsb__place *place,
+			   long result);
+
 /* The calls. Each returns a value, -errno or QSB__STOP_*. */
 struct qsb__open_call {
 	int folder;

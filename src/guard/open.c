@@ -364,6 +364,7 @@ static bool flags_fit(int flags)
 long qsb__call_open(struct qsb__stop *stop, const struct qsb__open_call *call)
 {
 	struct opening opening = {.stop = stop, .flags = (call->flags & KNOWN) | LARGE_FILE};
+	struct qsb__asked_path asked;
 	long result;
 	int code;
 
@@ -374,6 +375,7 @@ long qsb__call_open(struct qsb__stop *stop, const struct qsb__open_call *call)
 	code = qsb__stop_path(stop, call->path, opening.path, false);
 	if (code != 0)
 		return code;
+	qsb__guard_asked(stop, &asked, call->folder, opening.path);
 	if ((opening.flags & (O_CREAT | O_TRUNC | NAMELESS)) && qsb__stop_is_out_of_descriptors(stop))
 		return -EMFILE;
 	opening.start = qsb__resolve_start(stop, call->folder, opening.path);
@@ -385,6 +387,8 @@ long qsb__call_open(struct qsb__stop *stop, const struct qsb__open_call *call)
 		result = open_name(&opening);
 	while (result == AGAIN);
 	qsb__guard_touched(stop, touch_kind(&opening), &opening.place, result);
+	if (asked.given)
+		qsb__guard_touched_as(stop, &asked, &opening.place, result);
 	/* The kernel looks for a free number before anything else. */
 	return result < 0 && result > QSB__STOP_GONE && qsb__stop_is_out_of_descriptors(stop) ? -EMFILE : result;
 }

@@ -128,16 +128,19 @@ static int fault(struct qsb__build *build, const struct list_of_rules *of, const
 /* Where the entry is a link, or lies behind one: whoever may write there could put something else in its place. */
 static int add_link(struct qsb__build *build, const struct qsb__rule *rule)
 {
+	const struct qsb__host *host = build->host;
 	struct qsb__rule place = *rule;
+	char target[QSB__PATH_MAX];
 
 	if (!build->link[0])
 		return 0;
 	place.path = qsb__arena_text(build->arena, build->link);
 	if (place.deny) {
 		place.file = QSB__FILE_LINK;
-	} else if (build->root_empty) {
+	} else if (build->root_empty && host->ops->resolve(host->context, build->link, target, sizeof(target)) == 0) {
+		/* Where it leads itself, which is a folder above the entry when the entry lies behind it. */
 		place.special = QSB__STEP_LINK;
-		place.text = rule->path;
+		place.text = qsb__arena_text(build->arena, target);
 	} else {
 		return 0;
 	}

@@ -103,13 +103,19 @@ def reading(case):
     case.write(os.path.join(case.home, 'etc/one.conf'), 'one')
     case.write(os.path.join(case.home, 'etc/two.conf'), 'two')
     case.write(os.path.join(case.home, 'unused/file'), 'unused')
+    for name in ('real/v1/lib/text', 'real/v2/far'):
+        case.write(os.path.join(case.home, name), name)
+    os.symlink('v1', os.path.join(case.home, 'real/current'))
+    os.symlink(os.path.join(case.home, 'real/v2/far'), os.path.join(case.home, 'near'))
     tool = os.path.join(case.home, 'tools/tool')
     os.makedirs(os.path.dirname(tool))
     shutil.copy('/bin/cat', tool)
     home = case.home
-    policy = round_trip(case, f'cat {home}/data/*; {tool} {home}/etc/one.conf; echo own >own', ['--preset', 'locked-down'])
+    policy = round_trip(case, f'cat {home}/data/*; {tool} {home}/etc/one.conf; '
+                              f'cat ~/real/current/lib/text ~/near; cd ~/real/current/lib; cat ./text; echo own >~/work/own', ['--preset', 'locked-down'])
     case.same(policy['extends'], 'locked-down', 'the preset is kept')
-    case.same(sorted(policy['filesystem']['allowRead']), ['.', '@system', '~/data', '~/etc/one.conf', '~/tools/tool'],
+    case.same(sorted(policy['filesystem']['allowRead']), ['.', '@system', '~/data', '~/etc/one.conf', '~/near', '~/real/current/lib/text',
+                                                           '~/real/v1/lib/text', '~/real/v2/far', '~/tools/tool'],
               'what may be read')
 
 
