@@ -48,17 +48,44 @@ bool qsb__guard_available(void)
 	       errno == EFAULT;
 }
 
-/* Does the file system of this folder take two different names for one, in ways that only it knows (letter case,
- * Unicode)? Then what a name is cannot be judged from outside. */
-static bool compares_loosely(const char *folder)
+static bool is_one_of(const struct statfs *status, const unsigned long *types, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (((unsigned long)status->f_type & 0xffffffffUL) == types[i])
+			return true;
+	return false;
+}
+
+/* File systems of other worlds, which take two different names for one in ways that only they know. */
+static bool is_foreign(const struct statfs *status)
 {
 	static const unsigned long types[] = {0x4d44 /* FAT */,
 					      0x2011bab0 /* exFAT */,
-					      0x7366746e /* NTFS */,
+					      0x5346544e /* NTFS */,
+					      0x7366746e /* NTFS, ntfs3 */,
 					      0x482b /* HFS+ */,
 					      0xff534d42 /* CIFS */,
 					      0xfe534d42 /* SMB */,
+					      0x517b /* SMB, the old one */,
 					      0x4244 /* HFS */};
+
+	return is_one_of(status, types, sizeof(types) / sizeof(types[0]));
+}
+
+/* Those that may have one behind them: what a Mac or Windows shows a virtual machine, ntfs-3g. */
+static bool may_be_foreign(const struct statfs *status)
+{
+	static const unsigned long types[] = {0x65735546 /* FUSE, virtiofs */, 0x01021997 /* 9p */,
+					      0x786f4256 /* VirtualBox */, 0xbacbacbc /* VMware */,
+					      0x7c7c6673 /* Parallels */};
+
+	return is_foreign(status) || is_one_of(status, types, sizeof(types) / sizeof(types[0]));
+}
+
+/* Does this folder take different names for one (letter case, Unicode)? Then what a name is cannot be judged from
+ * outside, but for names that are known beforehand. */
+static bool compares_loosely(const char *folder)
+{
 	QSB_CLEANUP_FD int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
 	struct statfs status;
 	unsigned flags = 0;
@@ -66,10 +93,7 @@ static bool compares_loosely(const char *folder)
 	/* Not there yet: what it lies in will have been judged by its own rules, or is not writable. */
 	if (fd < 0 || fstatfs(fd, &status) != 0)
 		return false;
-	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
-		if (((unsigned long)status.f_type & 0xffffffffUL) == types[i])
-			return true;
-	return ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_CASEFOLD_FL);
+	return is_foreign(&status) || (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_CASEFOLD_FL));
 }
 
 static const struct qsb__step *find_loose(const struct qsb__plan *plan)
@@ -143,10 +167,10 @@ int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err)
 }
 
 /* The built-in names are looked for in all spellings where the file system takes them for one. */
-static void mark_loose(struct qsb__guard *guard)
+static void mark_loose(const struct qsb__plan *plan, struct qsb__names *names)
 {
-	const struct qsb__plan *plan = guard->plan;
 	const char *last = NULL;
+	struct statfs status;
 
 	for (size_t i = 0; i < plan->step_count; i++) {
 		const struct qsb__step *step = &plan->steps[i];
@@ -154,9 +178,46 @@ static void mark_loose(struct qsb__guard *guard)
 		if (!qsb__guard_holds_step(step) || last == step->path)
 			continue;
 		last = step->path;
-		if (compares_loosely(last))
-			qsb__names_set_loose(guard->names, last);
+		/* Nobody can say: then it may. */
+		if (statfs(last, &status) != 0 ? errno != ENOENT : may_be_foreign(&status))
+			qsb__names_set_loose(names, last);
 	}
+}
+
+static int compile(struct qsb__guard *guard, struct qsb_error *err)
+{
+	struct qsb__names *names;
+	int code = qsb__names_new(&names, guard->plan, qsb__guard_holds_step, err);
+
+	if (code == 0) {
+		mark_loose(guard->plan, names);
+		__atomic_store_n(&guard->names, names, __ATOMIC_RELEASE);
+	}
+	return code;
+}
+
+/* What the caller asks for may be wrong, and that must be said before anything runs. The built-in rules are not: the
+ * first call that needs them pays for them, and most commands that change nothing never do. */
+const struct qsb__names *qsb__guard_names(struct qsb__guard *guard)
+{
+	struct qsb__names *names = __atomic_load_n(&guard->names, __ATOMIC_ACQUIRE);
+	struct qsb_error err;
+
+	if (names)
+		return names;
+	pthread_mutex_lock(&guard->lock);
+	if (!guard->names && compile(guard, &err) != 0)
+		errno = ENOMEM;
+	names = guard->names;
+	pthread_mutex_unlock(&guard->lock);
+	return names;
+}
+
+static bool asks_for_rules(const struct qsb__plan *plan)
+{
+	const struct qsb__step *step = find_held(plan);
+
+	return step && step->asked;
 }
 
 int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct qsb_error *err)
@@ -180,13 +241,11 @@ int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct
 	pthread_mutex_init(&guard->other_lock, NULL);
 	pthread_mutex_init(&guard->denial_lock, NULL);
 	pthread_cond_init(&guard->ended, NULL);
-	code = qsb__names_new(&guard->names, plan, qsb__guard_holds_step, err);
-	if (code == 0) {
-		mark_loose(guard);
+	code = asks_for_rules(plan) ? compile(guard, err) : 0;
+	if (code == 0)
 		*out = guard;
-	} else {
+	else
 		qsb__guard_free(guard);
-	}
 	return code;
 }
 

@@ -46,7 +46,7 @@ struct qsb__tasks {
 
 struct qsb__guard {
 	const struct qsb__plan *plan;
-	struct qsb__names *names;
+	struct qsb__names *names; /* qsb__guard_names makes them */
 	bool stops_reading;
 	struct {
 		dev_t device;
@@ -140,6 +140,9 @@ int qsb__resolve_overlong(int folder); /* what the kernel says of a name longer 
 bool qsb__resolve_is_dots(const char *last);
 const char *qsb__resolve_bare(const char *last, char *name); /* without slashes; `name` holds NAME_MAX + 1 bytes */
 
+/* guard.c: the compiled rules; NULL = no memory for them: then all is refused. */
+const struct qsb__names *qsb__guard_names(struct qsb__guard *guard);
+
 /* judge.c: verdicts. 0 = go on, else the errno to answer. */
 int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place);
 int qsb__judge_new(struct qsb__stop *stop, int folder, const char *last, bool is_link, struct qsb__place *place);
@@ -147,7 +150,7 @@ int qsb__judge_object(struct qsb__stop *stop, int object, const char *operation,
 /* May it be read? Cheap where no rule denies reading. */
 int qsb__judge_reading(struct qsb__stop *stop, const struct qsb__place *place);
 int qsb__judge_refuse(struct qsb__stop *stop, const char *operation, const struct qsb__place *place);
-bool qsb__judge_holds(const struct qsb__guard *guard, int folder, const struct qsb__name_state *now,
+bool qsb__judge_holds(struct qsb__guard *guard, int folder, const struct qsb__name_state *now,
 		      const struct qsb__name_state *before);
 /* What Landlock would refuse the caller is refused here, since Landlock does not see who the guard acts for. A file, or
  * the folder of one to be made; `special`: not a plain file or folder, so that a read-only mount does not stop it. */

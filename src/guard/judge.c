@@ -85,14 +85,15 @@ static int leave_unnamed(struct qsb__place *place)
 
 int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place)
 {
-	const struct qsb__guard *guard = stop->guard;
+	struct qsb__guard *guard = stop->guard;
+	const struct qsb__names *names = qsb__guard_names(guard);
 	ssize_t length = last ? folder_name(stop, fd, place->path) : real_name(guard, fd, place->path);
 
 	place->named = false;
 	place->denied = NULL;
 	if (last && length == -ENOENT)
 		return leave_unnamed(place);
-	if (length < 0 || guard->rootless)
+	if (length < 0 || guard->rootless || !names)
 		return length < 0 ? (int)length : -EACCES;
 	/* A pipe, a socket, a memory file, what was removed: the rules are about names. */
 	if (place->path[0] != '/' || is_removed(fd, place->path, (size_t)length))
@@ -110,7 +111,7 @@ int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qs
 		place->path[(size_t)length + size] = '\0';
 	}
 	place->named = true;
-	place->denied = qsb__names_judge(guard->names, place->path, QSB__ACCESS_WRITE, &place->state);
+	place->denied = qsb__names_judge(names, place->path, QSB__ACCESS_WRITE, &place->state);
 	return 0;
 }
 
@@ -154,7 +155,7 @@ int qsb__judge_reading(struct qsb__stop *stop, const struct qsb__place *place)
 	/* Whatever denies reading denies writing. */
 	if (!guard->stops_reading || !place->named || !place->denied)
 		return 0;
-	step = qsb__names_judge(guard->names, place->path, QSB__ACCESS_READ, &state);
+	step = qsb__names_judge(qsb__guard_names(stop->guard), place->path, QSB__ACCESS_READ, &state);
 	if (!step)
 		return 0;
 	qsb__guard_deny(stop, "read", place->path, step);
@@ -263,7 +264,7 @@ int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb_
 }
 
 struct search {
-	const struct qsb__guard *guard;
+	const struct qsb__names *names;
 	unsigned left, depth; /* entries to look at; folders above the present one */
 };
 
@@ -273,7 +274,7 @@ static bool holds(struct search *search, int folder, const struct qsb__name_stat
 static bool holds_entry(struct search *search, int folder, const struct dirent *entry,
 			const struct qsb__name_state *above)
 {
-	const struct qsb__names *names = search->guard->names;
+	const struct qsb__names *names = search->names;
 	struct qsb__name_state state = *above;
 	QSB_CLEANUP_FD int fd = -1;
 
@@ -316,11 +317,12 @@ static bool holds(struct search *search, int folder, const struct qsb__name_stat
  * the two is looked for: what a rule for any depth denies is denied before and after. For ordinary folders the
  * difference is empty, and nothing is read.
  */
-bool qsb__judge_holds(const struct qsb__guard *guard, int folder, const struct qsb__name_state *now,
+bool qsb__judge_holds(struct qsb__guard *guard, int folder, const struct qsb__name_state *now,
 		      const struct qsb__name_state *before)
 {
-	struct search search = {.guard = guard, .left = LOOK_AT_MOST};
+	const struct qsb__names *names = qsb__guard_names(guard);
+	struct search search = {.names = names, .left = LOOK_AT_MOST};
 	struct qsb__name_state difference;
 
-	return qsb__names_difference(guard->names, now, before, &difference) && holds(&search, folder, &difference);
+	return qsb__names_difference(names, now, before, &difference) && holds(&search, folder, &difference);
 }

@@ -80,13 +80,30 @@ static uint32_t add_place(struct qsb__names *names, uint32_t parent, const char 
 	return *at;
 }
 
+/* Loops, not strspn and strcspn: these prepare tables for each call, which costs more than a few bytes. */
+static const char *next_part(const char *text)
+{
+	while (*text == '/')
+		text++;
+	return text;
+}
+
+static size_t part_length(const char *text)
+{
+	size_t length = 0;
+
+	while (text[length] && text[length] != '/')
+		length++;
+	return length;
+}
+
 /* The components of `path` from `from` on, at most `length` bytes of it. */
 static uint32_t add_path(struct qsb__names *names, uint32_t from, const char *path, size_t length)
 {
 	const char *end = path + length;
 
 	while (path < end) {
-		size_t size = strcspn(path, "/");
+		size_t size = part_length(path);
 
 		if (size > (size_t)(end - path))
 			size = (size_t)(end - path);
@@ -122,14 +139,22 @@ static bool is_any_depth(const char *part, size_t length)
 /* Trailing "**" say nothing more: a denied name covers all below it. */
 static bool only_any_depth(const char *text)
 {
-	while (*(text += strspn(text, "/"))) {
-		size_t length = strcspn(text, "/");
+	while (*(text = next_part(text))) {
+		size_t length = part_length(text);
 
 		if (!is_any_depth(text, length))
 			return false;
 		text += length;
 	}
 	return true;
+}
+
+static bool is_glob(const char *part, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		if (part[i] == '*' || part[i] == '?' || part[i] == '[')
+			return true;
+	return false;
 }
 
 static uint32_t new_node(struct qsb__names *names, const struct qsb__names_key *key)
@@ -200,13 +225,13 @@ static int add_parts(struct qsb__names *names, uint32_t *node, const struct qsb_
 
 	if (only_any_depth(text))
 		text = "*";
-	while (*(text += strspn(text, "/")) && !only_any_depth(text)) {
-		size_t length = strcspn(text, "/");
+	while (*(text = next_part(text)) && !only_any_depth(text)) {
+		size_t length = part_length(text);
 		const struct qsb__names_key key = make_key(*node, text, length, fold);
 
 		if (is_any_depth(text, length))
 			*node = add_any(names, *node);
-		else if (strpbrk(text, "*?[") < text + length && strpbrk(text, "*?["))
+		else if (is_glob(text, length))
 			*node = add_glob(names, *node, &key, &full);
 		else
 			*node = add_literal(names, *node, &key);
@@ -279,28 +304,42 @@ static uint32_t start_here(struct qsb__names *names, uint32_t at)
 	return place->first;
 }
 
+/* Hundreds of rules after each other hold in one folder. */
+static uint32_t find_folder(struct qsb__names *names, const struct qsb__step *step)
+{
+	if (names->last_path != step->path) {
+		names->last_path = step->path;
+		names->last_place = add_path(names, QSB__NAMES_ROOT, step->path, strlen(step->path));
+		mark(names, names->last_place);
+	}
+	return names->last_place;
+}
+
 static int add_rule(struct qsb__names *names, uint32_t index, struct qsb_error *err)
 {
 	const struct qsb__step *step = &names->plan->steps[index];
-	uint32_t at = add_path(names, QSB__NAMES_ROOT, step->path, strlen(step->path)), node;
-	const char *text = step->text + strspn(step->text, "/");
-	size_t literal = step->builtin ? 0 : qsb__glob_literal_prefix(text);
+	uint32_t at = find_folder(names, step), node;
+	const char *text = next_part(step->text);
+	size_t literal;
 	int code;
 
 	names->overflow = names->overflow ? names->overflow : index + 1;
+	if (step->builtin && strncmp(text, "**/", 3) == 0 && step->denies == QSB__ACCESS_WRITE)
+		return add_anywhere(names, index, at, err);
 	if (count_parts(text) > QSB__NAMES_PARTS)
 		return qsb__fail(err, QSB_E_RANGE, step->rule, "the pattern %.60s has more than %d components", text,
 				 QSB__NAMES_PARTS);
-	at = add_path(names, at, text, literal);
-	mark(names, at);
-	if (step->builtin && strncmp(text, "**/", 3) == 0 && step->denies == QSB__ACCESS_WRITE)
-		return add_anywhere(names, index, at, err);
-	text += literal + strspn(text + literal, "/");
-	if (!*text && !step->builtin) {
-		names->places[at].literal = index + 1;
-		if (step->denies & QSB__ACCESS_READ)
-			names->places[at].literal_read = index + 1;
-		return 0;
+	if (!step->builtin) {
+		literal = qsb__glob_literal_prefix(text);
+		at = add_path(names, at, text, literal);
+		mark(names, at);
+		text = next_part(text + literal);
+		if (!*text) {
+			names->places[at].literal = index + 1;
+			if (step->denies & QSB__ACCESS_READ)
+				names->places[at].literal_read = index + 1;
+			return 0;
+		}
 	}
 	node = start_here(names, at);
 	code = add_parts(names, &node, step, text, err);

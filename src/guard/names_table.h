@@ -56,6 +56,8 @@ struct qsb__names {
 	uint32_t first_anywhere, anywhere_end; /* steps: the first folder's built-in rules for any depth */
 	uint32_t anywhere_next;                /* of them: which the next folder should come with */
 	uint32_t overflow;                     /* 1 + a step to name where all is denied */
+	const char *last_path;                 /* of the rule before, and its place */
+	uint32_t last_place;
 	void *memory;
 };
 

@@ -27,6 +27,7 @@ struct qsb__rule {
 	bool pin;                    /* only: the folder must keep its name and place */
 	bool by_name;                /* the denial gets a name rule instead of a mount */
 	bool project;                /* of that rule: see struct qsb__step */
+	char *glob;                  /* of that rule: a text that stays */
 	bool pin_all;                /* the folders between the writable root and this path get pins */
 };
 
@@ -74,6 +75,7 @@ struct qsb__build {
 	size_t step_count, step_capacity;
 	struct qsb__step *name_rules;
 	size_t name_rule_count, name_rule_capacity;
+	char **protected_globs; /* of the rows of qsb__protected_names, as far as they were needed */
 	struct qsb__step *grants;
 	size_t grant_count, grant_capacity;
 	struct qsb__plan_gap *gaps;

@@ -23,7 +23,7 @@ int qsb__build_name_rule(struct qsb__build *build, const char *folder, const cha
 	step->held = step->asked || build->plan->protect_new_names;
 	step->project = rule->project;
 	step->path = qsb__build_shared_text(build, folder);
-	step->text = qsb__arena_text(build->arena, glob);
+	step->text = rule->glob ? rule->glob : qsb__arena_text(build->arena, glob);
 	step->rule = qsb__build_shared_text(build, qsb__build_rule_text(build, rule));
 	step->reason = qsb__build_shared_text(build, rule->reason);
 	return 0;

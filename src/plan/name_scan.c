@@ -265,24 +265,41 @@ static void put(char **at, const char *text)
 	*at += length;
 }
 
-/* One rule by name for each entry of the table, in each writable root. */
-static int add_name_rules(struct qsb__build *build, const char *root)
+/* "**" and a row's names, one text for all roots: what is made of it is made once. */
+static char *glob_of(struct qsb__build *build, size_t row)
 {
-	for (size_t i = 0; i < qsb__protected_name_count; i++) {
-		const struct qsb__protected_name *name = &qsb__protected_names[i];
-		const struct qsb__rule rule = {
-			.name = "built-in: protected names", .reason = name->reason, .project = name->project};
-		char glob[200], *at = glob;
+	const struct qsb__protected_name *name = &qsb__protected_names[row];
+	char glob[200], *at = glob;
 
-		if (name->plain_only)
-			continue; /* a `.git` may be made as a folder; as a file it is protected once it is there */
+	if (!build->protected_globs)
+		build->protected_globs = qsb__arena_alloc(build->arena, qsb__protected_name_count * sizeof(char *));
+	if (!build->protected_globs)
+		return NULL;
+	if (!build->protected_globs[row]) {
 		put(&at, "**/");
 		put(&at, name->name);
 		if (name->below) {
 			put(&at, "/");
 			put(&at, name->below);
 		}
-		if (qsb__build_name_rule(build, root, glob, &rule, QSB__ACCESS_WRITE))
+		build->protected_globs[row] = qsb__arena_text(build->arena, glob);
+	}
+	return build->protected_globs[row];
+}
+
+/* One rule by name for each entry of the table, in each writable root. */
+static int add_name_rules(struct qsb__build *build, const char *root)
+{
+	for (size_t i = 0; i < qsb__protected_name_count; i++) {
+		const struct qsb__protected_name *name = &qsb__protected_names[i];
+		const struct qsb__rule rule = {.name = "built-in: protected names",
+					       .reason = name->reason,
+					       .project = name->project,
+					       .glob = name->plain_only ? NULL : glob_of(build, i)};
+
+		if (name->plain_only)
+			continue; /* a `.git` may be made as a folder; as a file it is protected once it is there */
+		if (!rule.glob || qsb__build_name_rule(build, root, rule.glob, &rule, QSB__ACCESS_WRITE))
 			return QSB_E_MEMORY;
 	}
 	return 0;
