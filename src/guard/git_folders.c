@@ -255,8 +255,7 @@ static bool is_builtin(const struct qsb__place *place)
 /* Until it is removed, though the git folder may have gone before. */
 static bool lets_list(struct qsb__stop *stop, enum qsb__git_act act, int folder, const struct qsb__place *place)
 {
-	if (act == QSB__GIT_MAKE || act == QSB__GIT_EMPTY ||
-	    !is_builtin(place))
+	if (act == QSB__GIT_MAKE || act == QSB__GIT_EMPTY || !is_builtin(place))
 		return false;
 	if (is_known(stop->guard, folder, QSB__GIT_LISTS))
 		return true;
