@@ -263,6 +263,19 @@ struct qsb_denial {
 	uint64_t count;         /* how often */
 };
 
+/*
+ * Something that the run left behind and that other programs would run or trust: a hook or a dangerous setting in a git
+ * folder that it made. Strings are never NULL.
+ */
+struct qsb_finding {
+	const char *kind;     /* "gitHook", "gitConfig" */
+	const char *path;     /* the file, on the host */
+	const char *what;     /* the hook's name; the keys: "core.fsmonitor, alias.x and 3 more" */
+	const char *reason;   /* "git runs the program that it names" */
+	const char *moved_to; /* where it was put out of reach: PATH.quarantined; "" = it is where it was */
+	const char *error;    /* why it could not be moved; "" = nothing went wrong */
+};
+
 /* How a command ended. Everything belongs to the result and lives until qsb_result_free. */
 struct qsb_result {
 	int exit_code;     /* the command's own; 128 + n for a signal; 124 timeout; 126 not executable; 127 not found */
@@ -281,6 +294,12 @@ struct qsb_result {
 
 	const struct qsb_denial *denials;
 	size_t denial_count;
+
+	/* The policy's filesystem.gitFindings says whether they are moved. A repository whose settings were moved works
+	 * on with git's defaults, and without its remotes. */
+	const struct qsb_finding *findings;
+	size_t finding_count;
+	uint64_t findings_left_out; /* beyond those, or places that could not be looked at */
 
 	const char *backend;             /* the mechanism that held the policy */
 	const struct qsb_pair *enforced; /* "files" -> "true"; "false", or a word for what part of it is */

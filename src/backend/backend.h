@@ -85,6 +85,8 @@ struct qsb__backend {
 	 * plan says of findings (report, or move aside) has been done by then. NULL = this back end looks for nothing.
 	 */
 	bool (*next_finding)(struct qsb__sandbox *sandbox, struct qsb__finding *finding);
+	/* How many places could not be looked at, or findings not be told. NULL as above. */
+	size_t (*findings_left_out)(const struct qsb__sandbox *sandbox);
 	/* The pseudo-terminal's outer end after a launch with `tty`, -1 = none (yet). */
 	int (*tty_fd)(const struct qsb__sandbox *sandbox);
 	/* Sends a signal to the command's first process. */

@@ -291,12 +291,33 @@ static bool is_told(const struct qsb__result *result)
 	return false;
 }
 
+/* Whoever uses git there next has to know, also where the command succeeded. */
+static void report_findings(const struct qsb__result *result)
+{
+	size_t more = result->findings_left_out;
+
+	for (size_t i = 0; i < result->finding_count; i++) {
+		const struct qsb__finding *finding = &result->findings[i];
+
+		if (i >= MOST_REPORTED) {
+			more++;
+			continue;
+		}
+		qsb__message("found: %s: %s: %s; %s%s%s%s%s", finding->path, finding->what, finding->reason,
+			     finding->moved_to[0] ? "moved to " : "it is still there", finding->moved_to,
+			     finding->os_error[0] ? " (" : "", finding->os_error, finding->os_error[0] ? ")" : "");
+	}
+	if (more > 0)
+		qsb__message("found: %zu more, or places that could not be looked at", more);
+}
+
 static void report_to_person(const struct qsb__result *result, const char *name)
 {
 	if (result->exec_errno)
 		report_exec_failure(name, result->exec_errno);
 	else if (result->exit_code != 0 && result->denial_count > 0 && is_told(result))
 		report_denials(result);
+	report_findings(result);
 	qsb__network_report(result);
 }
 

@@ -67,6 +67,30 @@ static int read_denials(struct qsb_result *result, const json_t *list)
 	return 0;
 }
 
+static int read_findings(struct qsb_result *result, const json_t *list)
+{
+	size_t count = json_array_size(list);
+	struct qsb_finding *findings = calloc(count + 1, sizeof(*findings));
+
+	if (!findings)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		const json_t *from = json_array_get(list, i);
+
+		findings[i] = (struct qsb_finding){
+			.kind = text_of(from, "kind"),
+			.path = text_of(from, "path"),
+			.what = text_of(from, "what"),
+			.reason = text_of(from, "reason"),
+			.moved_to = text_of(from, "movedTo"),
+			.error = text_of(from, "error"),
+		};
+	}
+	result->findings = findings;
+	result->finding_count = count;
+	return 0;
+}
+
 static const char *pair_text(const json_t *value)
 {
 	if (json_is_boolean(value))
@@ -147,7 +171,9 @@ static int read_all(struct parsed *parsed, struct qsb_error *err)
 	read_end(result, parsed->root);
 	result->backend = text_of(sandbox, "backend");
 	result->json = parsed->text;
+	result->findings_left_out = number_of(parsed->root, "findingsLeftOut");
 	if (read_denials(result, json_object_get(parsed->root, "denials")) ||
+	    read_findings(result, json_object_get(parsed->root, "findings")) ||
 	    read_gaps(result, json_object_get(sandbox, "notEnforced")) ||
 	    read_pairs(&result->enforced, &result->enforced_count, json_object_get(sandbox, "enforced")) ||
 	    read_pairs(&result->limits_by, &result->limits_by_count, json_object_get(sandbox, "limitsBy")))
@@ -187,6 +213,7 @@ void qsb_result_free(struct qsb_result *result)
 	if (!parsed)
 		return;
 	free((void *)(uintptr_t)result->denials);
+	free((void *)(uintptr_t)result->findings);
 	free((void *)(uintptr_t)result->enforced);
 	free((void *)(uintptr_t)result->not_enforced);
 	free((void *)(uintptr_t)result->limits_by);

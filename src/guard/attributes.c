@@ -10,7 +10,7 @@
 #include <sys/xattr.h>
 
 #include "core/cleanup.h"
-#include "guard/internal.h"
+#include "guard/git.h"
 
 enum { XATTR_NAME = 255, XATTR_SIZE = 65536, nr_fchmodat2 = 452 };
 
@@ -187,6 +187,26 @@ static int find_object(struct qsb__stop *stop, const struct qsb__change *change)
 	return object >= 0 && (fcntl(object, F_GETFL) & O_PATH) ? -EBADF : object;
 }
 
+/* git tries out whether the file system keeps an execute bit, on the settings it has just made. */
+static int judge_object(struct qsb__stop *stop, const struct qsb__change *change, int object, struct qsb__place *place)
+{
+	int code = qsb__judge_place(stop, object, NULL, place);
+	const char *slash = strrchr(place->path, '/');
+	char folder[PATH_MAX];
+	bool lets;
+	int above;
+
+	if (code != 0 || !place->denied)
+		return code;
+	if (change->what != QSB__CHANGE_MODE || !slash || slash == place->path)
+		return qsb__judge_refuse(stop, "change", place);
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - place->path), place->path);
+	above = qsb__resolve(stop, AT_FDCWD, folder, true, true);
+	lets = above >= 0 && qsb__judge_is_inside(stop, object, place->path) &&
+	       qsb__git_lets(stop, QSB__GIT_MODE, above, slash + 1, place);
+	return lets ? 0 : qsb__judge_refuse(stop, "change", place);
+}
+
 long qsb__call_change(struct qsb__stop *stop, struct qsb__change *change)
 {
 	struct values values QSB_CLEANUP(free_value) = {.value = NULL};
@@ -206,7 +226,7 @@ long qsb__call_change(struct qsb__stop *stop, struct qsb__change *change)
 		return object;
 	code = change->what == QSB__CHANGE_OWNER ? judge_owner(object, change) : 0;
 	if (code == 0)
-		code = qsb__judge_object(stop, object, "change", &place);
+		code = judge_object(stop, change, object, &place);
 	if (code == 0 && change->what == QSB__CHANGE_SIZE && fstat(object, &status) == 0 && S_ISREG(status.st_mode))
 		code = qsb__judge_fence(stop, object, &place, NULL);
 	if (code != 0)

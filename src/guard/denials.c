@@ -45,7 +45,8 @@ static void name_process(struct qsb__stop *stop, struct qsb__denial *denial)
 		denial->pid = qsb__status_last(status, "NStgid:");
 }
 
-void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step)
+static void deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step,
+		 const char *detail)
 {
 	struct qsb__guard *guard = stop->guard;
 	struct qsb__denial denial;
@@ -59,6 +60,7 @@ void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *
 		     step ? step->rule : "name rule: a link where a denied path begins");
 	if (step)
 		suggest(&denial, step);
+	snprintf(denial.detail, sizeof(denial.detail), "%s", detail);
 	name_process(stop, &denial);
 	pthread_mutex_lock(&guard->denial_lock);
 	/* The supervisor counts what it knows already; a flood that outruns it loses its newest. */
@@ -67,6 +69,17 @@ void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *
 	pthread_mutex_unlock(&guard->denial_lock);
 	if (write(guard->denial_fd, &one, sizeof(one)) < 0)
 		return; /* it is readable already */
+}
+
+void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step)
+{
+	deny(stop, operation, target, step, "");
+}
+
+void qsb__guard_deny_part(struct qsb__stop *stop, const char *operation, const struct qsb__place *place,
+			  const char *detail)
+{
+	deny(stop, operation, place->path, place->denied, detail);
 }
 
 int qsb__guard_fd(const struct qsb__guard *guard)

@@ -12,7 +12,7 @@
 
 #include "core/cleanup.h"
 #include "core/error.h"
-#include "guard/internal.h"
+#include "guard/git.h"
 
 bool qsb__guard_holds_step(const struct qsb__step *step)
 {
@@ -242,6 +242,8 @@ int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct
 	pthread_mutex_init(&guard->denial_lock, NULL);
 	pthread_cond_init(&guard->ended, NULL);
 	code = asks_for_rules(plan) ? compile(guard, err) : 0;
+	if (code == 0)
+		code = qsb__git_new(guard, err);
 	if (code == 0)
 		*out = guard;
 	else

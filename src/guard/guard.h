@@ -23,6 +23,7 @@
 #include <linux/seccomp.h>
 
 #include "backend/denial.h"
+#include "backend/finding.h"
 #include "backend/touch.h"
 #include "plan/plan.h"
 
@@ -66,6 +67,11 @@ int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guar
 int qsb__guard_fd(const struct qsb__guard *guard);
 int qsb__guard_serve(struct qsb__guard *guard, struct qsb_error *err);
 bool qsb__guard_next_denial(struct qsb__guard *guard, struct qsb__denial *denial);
+
+/* Looks, once, at the git folders that were made, when every process of the sandbox is dead; false = no (more)
+ * findings. */
+bool qsb__guard_next_finding(struct qsb__guard *guard, struct qsb__finding *finding);
+size_t qsb__guard_findings_left_out(const struct qsb__guard *guard);
 
 /* Every process of the sandbox must be dead: then the threads end, and this waits for them. NULL is allowed. */
 void qsb__guard_free(struct qsb__guard *guard);

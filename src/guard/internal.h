@@ -87,6 +87,8 @@ struct qsb__guard {
 	int denial_fd;
 	struct qsb__denial denials[QSB__GUARD_DENIALS];
 	size_t denial_first, denial_count;
+
+	struct qsb__git_folders *git; /* NULL = names are not protected */
 };
 
 /* One call. What was kept is closed at its end. */
@@ -144,6 +146,10 @@ const char *qsb__resolve_bare(const char *last, char *name); /* without slashes;
 const struct qsb__names *qsb__guard_names(struct qsb__guard *guard);
 
 /* judge.c: verdicts. 0 = go on, else the errno to answer. */
+/* The kernel's name for what a descriptor refers to, in the mounts that it belongs to; `path` holds PATH_MAX + 1 bytes.
+ * Length, or -errno. */
+ssize_t qsb__judge_real_name(const struct qsb__guard *guard, int fd, char *path);
+bool qsb__judge_is_removed(int fd, const char *path, size_t length);
 int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place);
 int qsb__judge_new(struct qsb__stop *stop, int folder, const char *last, bool is_link, struct qsb__place *place);
 int qsb__judge_object(struct qsb__stop *stop, int object, const char *operation, struct qsb__place *place);
@@ -171,6 +177,9 @@ int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb_
 
 /* denials.c */
 void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step);
+/* `detail`: what of the target. */
+void qsb__guard_deny_part(struct qsb__stop *stop, const char *operation, const struct qsb__place *place,
+			  const char *detail);
 
 /* touched.c: tells of a call that succeeded, and gives its result back. */
 long qsb__guard_touched(struct qsb__stop *stop, enum qsb__touch_kind kind, const struct qsb__place *place, long result);
@@ -237,6 +246,8 @@ long qsb__slow_open(struct qsb__stop *stop, int object, int flags);
 long qsb__slow_truncate(struct qsb__stop *stop, int object, off_t size);
 
 /* serve.c */
+/* Ends the threads: nothing is done any more. Every process of the sandbox must be dead. */
+void qsb__guard_stop(struct qsb__guard *guard);
 void qsb__guard_answer(const struct qsb__guard *guard, uint64_t id, long result);
 /* Hands an open file over, and closes it here. */
 void qsb__guard_hand_over(struct qsb__guard *guard, uint64_t id, int fd, int flags);

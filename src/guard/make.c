@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guard/internal.h"
+#include "guard/git.h"
 
 /* Reads the path and finds the folder of its last component. `path` holds PATH_MAX bytes. */
 static int find_folder(struct qsb__stop *stop, int folder, uint64_t from, char *path, const char **last)
@@ -25,9 +25,20 @@ static long outcome(int result)
 	return result < 0 ? -errno : 0;
 }
 
+/* Some ways to make a repository make its `hooks`, with nothing in it that git would run. */
+static int judge_new_folder(struct qsb__stop *stop, int at, const char *last, struct qsb__place *place)
+{
+	int code = qsb__judge_place(stop, at, last, place);
+
+	if (code != 0 || qsb__resolve_is_dots(last) || !qsb__git_lets(stop, QSB__GIT_MAKE, at, last, place))
+		return code != 0 ? code : qsb__judge_new(stop, at, last, false, place);
+	return qsb__judge_fence(stop, at, place, NULL);
+}
+
 long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode)
 {
 	struct qsb__place place;
+	long result;
 	char text[PATH_MAX];
 	const char *last;
 	int at = find_folder(stop, folder, path, text, &last);
@@ -35,12 +46,15 @@ long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_
 
 	if (at < 0)
 		return at;
-	code = qsb__judge_new(stop, at, last, false, &place);
+	code = judge_new_folder(stop, at, last, &place);
 	if (code != 0)
 		return code;
 	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
-	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, outcome(mkdirat(at, last, mode)));
+	result = outcome(mkdirat(at, last, mode));
+	if (result == 0)
+		qsb__git_made_folder(stop, at, last, &place);
+	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
 }
 
 /* What the kernel says of the type before it looks at the path. */
@@ -86,6 +100,7 @@ long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode
 long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint64_t path)
 {
 	struct qsb__place place;
+	long result;
 	char text[PATH_MAX], link[PATH_MAX];
 	const char *last;
 	int at, code = qsb__stop_path(stop, target, link, false);
@@ -100,7 +115,10 @@ long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint
 		return code;
 	if (!qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
-	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, outcome(symlinkat(link, at, last)));
+	result = outcome(symlinkat(link, at, last));
+	if (result == 0)
+		qsb__git_made_entry(stop, at, last, &place);
+	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
 }
 
 /* Else the kernel refuses to link them, before anything is asked. */
@@ -115,6 +133,7 @@ static bool in_one_mount(int a, int b)
 /* A second name would be a way around the first; one that may not be read is not copied that way either. */
 long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 {
+	long result;
 	int object, at, code;
 	struct qsb__place place, from;
 	char text[PATH_MAX], path[64];
@@ -142,8 +161,10 @@ long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	if (!qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", object);
-	return qsb__guard_touched(stop, QSB__TOUCH_REPLACE, &place,
-				  outcome(linkat(AT_FDCWD, path, at, last, AT_SYMLINK_FOLLOW)));
+	result = outcome(linkat(AT_FDCWD, path, at, last, AT_SYMLINK_FOLLOW));
+	if (result == 0)
+		qsb__git_made_entry(stop, at, last, &place);
+	return qsb__guard_touched(stop, QSB__TOUCH_REPLACE, &place, result);
 }
 
 long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int flags)
@@ -164,7 +185,7 @@ long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int fla
 	code = qsb__judge_place(stop, at, last, &place);
 	if (code != 0)
 		return code;
-	if (place.denied && !qsb__resolve_is_dots(last)) {
+	if (place.denied && !qsb__resolve_is_dots(last) && !qsb__git_lets(stop, QSB__GIT_REMOVE, at, last, &place)) {
 		if (fstatat(at, qsb__resolve_bare(last, name), &status, AT_SYMLINK_NOFOLLOW) != 0)
 			return -errno;
 		return qsb__judge_refuse(stop, "remove", &place);

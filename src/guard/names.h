@@ -29,6 +29,7 @@ struct qsb__name_state {
 	uint32_t place;         /* in the tree of literal components, 0 = outside it */
 	unsigned access;        /* what is asked: one QSB__ACCESS_* */
 	uint32_t denied;        /* 1 + the rule that denies this place or one above it, 0 = none */
+	bool asked;             /* a rule that is not built in denies it, too */
 	uint32_t anywhere;      /* QSB__ANYWHERE_* */
 	bool begins;            /* the last component is, by its name, the beginning of a denied path */
 	bool writable, scratch; /* at or below a writable mount; one that is the sandbox's own */

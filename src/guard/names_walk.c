@@ -64,6 +64,8 @@ static void reach(const struct qsb__names *names, struct qsb__name_state *state,
 		return;
 	if (rule && !state->denied)
 		state->denied = rule;
+	if (rule && !names->plan->steps[rule - 1].builtin)
+		state->asked = true;
 	if (goes_on(node) || node->any) {
 		state->begins |= node->literal;
 		keep_open(names, state, at);
@@ -126,8 +128,9 @@ static void arrive(const struct qsb__names *names, struct qsb__name_state *state
 	state->loose |= place->loose;
 	if (literal)
 		state->denied = literal;
+	state->asked |= literal && !names->plan->steps[literal - 1].builtin;
 	if (place->granted & state->access)
-		state->denied = 0;
+		state->denied = 0, state->asked = false;
 	if (state->access & QSB__ACCESS_WRITE)
 		state->anywhere |= place->anywhere;
 	if (place->first && (names->nodes[place->first].denies & state->access))
@@ -141,7 +144,7 @@ static void clear(struct qsb__name_state *state, unsigned access)
 	state->denied = 0;
 	state->anywhere = 0;
 	state->count = 0;
-	state->begins = state->writable = state->scratch = state->loose = state->full = false;
+	state->asked = state->begins = state->writable = state->scratch = state->loose = state->full = false;
 }
 
 void qsb__names_start(const struct qsb__names *names, unsigned access, struct qsb__name_state *state)
@@ -172,8 +175,10 @@ static void match_loosely(const struct qsb__names *names, struct qsb__name_state
 		match(names, state, before, &plain);
 		state->anywhere = before->anywhere; /* what is not called so exactly is no folder of packages */
 	}
-	if (qsb__names_is_short(component->text, component->length) && !state->denied)
+	if (qsb__names_is_short(component->text, component->length) && !state->denied) {
 		state->denied = names->overflow;
+		state->asked = true; /* nobody knows which rule it would be */
+	}
 }
 
 void qsb__names_enter(const struct qsb__names *names, struct qsb__name_state *state, const char *name, size_t length)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "guard/internal.h"
+#include "guard/git.h"
 
 /* The C library hides this flag where it changes nothing; the kernel sets it for every open of a 64-bit program, and
  * F_GETFL shows it. */
@@ -186,6 +186,31 @@ static long open_nameless(struct opening *opening)
 	return fd < 0 ? -errno : fd;
 }
 
+/*
+ * Some ways to make a repository open a config that is not there for writing, and write nothing: they get one, and a
+ * descriptor that cannot write. Others put examples among the hooks.
+ */
+static bool lets_git(struct opening *opening, const struct stat *status)
+{
+	struct qsb__stop *stop = opening->stop;
+	int fd;
+
+	if (status && !S_ISREG(status->st_mode))
+		return false;
+	if (qsb__git_lets(stop, QSB__GIT_CREATE, opening->folder, opening->last, &opening->place))
+		return true;
+	if (status || !qsb__git_lets(stop, QSB__GIT_EMPTY, opening->folder, opening->last, &opening->place) ||
+	    !qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
+		return false;
+	fd = openat(opening->folder, opening->name, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    opening->mode);
+	if (fd < 0)
+		return false;
+	close(fd);
+	opening->flags &= ~(O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND);
+	return true;
+}
+
 /* A denied name: what exists may be read all the same where the rule is about writing. */
 static int judge_denied(struct opening *opening, const struct stat *status)
 {
@@ -202,6 +227,8 @@ static int judge_denied(struct opening *opening, const struct stat *status)
 		opening->flags &= ~O_CREAT;
 		return qsb__judge_reading(opening->stop, &opening->place);
 	}
+	if (lets_git(opening, status))
+		return 0;
 	return qsb__judge_refuse(opening->stop, status ? "write" : "create", &opening->place);
 }
 
@@ -318,8 +345,10 @@ static long open_name(struct opening *opening)
 	qsb__resolve_bare(opening->last, opening->name);
 	fd = open_new(opening);
 	opening->made = fd >= 0;
-	if (fd >= 0)
+	if (fd >= 0) {
+		qsb__git_made_entry(stop, opening->folder, opening->name, &opening->place);
 		return fd;
+	}
 	if (fstatat(opening->folder, opening->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
 		found = &status;
 	else if (errno == ENOENT && !(opening->flags & O_CREAT) && opening->place.named)
@@ -342,6 +371,8 @@ static long open_name(struct opening *opening)
 	if (fd < 0)
 		return open_otherwise(opening, errno, found);
 	opening->made = !found;
+	if (!found)
+		qsb__git_made_entry(stop, opening->folder, opening->name, &opening->place);
 	return hurry ? finish(fd, flags) : fd;
 }
 

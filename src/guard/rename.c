@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guard/internal.h"
+#include "guard/git.h"
 
 struct end {
 	int folder;
@@ -105,7 +105,8 @@ static int judge_ends(struct qsb__stop *stop, unsigned flags, const struct end *
 
 	if (from->place.denied)
 		return qsb__judge_refuse(stop, "rename", &from->place);
-	if (to->place.denied)
+	if (to->place.denied && (exchange || !S_ISREG(from->status.st_mode) ||
+				 !qsb__git_lets(stop, QSB__GIT_LIST, to->folder, to->last, &to->place)))
 		return qsb__judge_refuse(stop, "rename", &to->place);
 	if (to->place.state.begins && S_ISLNK(from->status.st_mode))
 		return qsb__judge_refuse(stop, "rename", &to->place);
@@ -144,14 +145,23 @@ long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	look_at(&to);
 	if (in_one_mount(&from, &to) && !qsb__resolve_is_dots(from.last) && !qsb__resolve_is_dots(to.last) &&
 	    from.exists && (to.exists || !(call->flags & RENAME_EXCHANGE)) &&
-	    !(to.exists && (call->flags & RENAME_NOREPLACE)))
+	    !(to.exists && (call->flags & RENAME_NOREPLACE))) {
+		const struct qsb__git_move move = {from.folder, to.folder, from.name, to.name, call->flags, &to.place};
+
+		if (to.place.denied && !from.place.denied && qsb__git_is_config(&move))
+			return qsb__git_put_config(stop, &move);
 		code = judge_ends(stop, call->flags, &from, &to);
+	}
 	if (code != 0)
 		return code;
 	if (!qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
 	stop->guard->moves++;
 	code = renameat2(from.folder, from.last, to.folder, to.last, call->flags) < 0 ? -errno : 0;
+	if (code == 0)
+		qsb__git_made_entry(stop, to.folder, to.name, &to.place);
+	if (code == 0 && (call->flags & RENAME_EXCHANGE))
+		qsb__git_made_entry(stop, from.folder, from.name, &from.place);
 	qsb__guard_touched(stop, QSB__TOUCH_REPLACE, &from.place, code);
 	return qsb__guard_touched(stop, QSB__TOUCH_REPLACE, &to.place, code);
 }

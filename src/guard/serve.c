@@ -17,7 +17,7 @@
 #include <linux/capability.h>
 
 #include "core/error.h"
-#include "guard/internal.h"
+#include "guard/git.h"
 
 enum { SETTLE_TIMES = 200, SETTLE_NS = 50 * 1000 };
 enum { END_LOOK_NS = 5 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
@@ -369,14 +369,19 @@ static void end_threads(struct qsb__guard *guard)
 	pthread_mutex_unlock(&guard->lock);
 }
 
-void qsb__guard_free(struct qsb__guard *guard)
+void qsb__guard_stop(struct qsb__guard *guard)
 {
 	uint64_t one = 1;
 
-	if (!guard)
-		return;
 	if (guard->stop_fd >= 0 && write(guard->stop_fd, &one, sizeof(one)) == sizeof(one))
 		end_threads(guard);
+}
+
+void qsb__guard_free(struct qsb__guard *guard)
+{
+	if (!guard)
+		return;
+	qsb__guard_stop(guard);
 	for (int i = 0; i < 5; i++) {
 		int fd = (int[]){guard->wait_fd, guard->stop_fd, guard->denial_fd, guard->proc_self_fd,
 				 guard->root_fd}[i];
@@ -384,6 +389,7 @@ void qsb__guard_free(struct qsb__guard *guard)
 		if (fd >= 0)
 			close(fd);
 	}
+	qsb__git_free(guard);
 	qsb__names_free(guard->names);
 	pthread_rwlock_destroy(&guard->tree);
 	pthread_mutex_destroy(&guard->lock);

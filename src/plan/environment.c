@@ -278,6 +278,15 @@ static int point_caches(struct qsb__build *build, const struct texts *settings, 
 	return qsb__build_note(build, note);
 }
 
+/* A new repository gets no hooks: git has examples only, but a template of the user's may have others, and where names
+ * are held live none can be made. For git an empty name is none. */
+static int point_template(struct qsb__build *build, const struct texts *settings, struct texts *kept)
+{
+	if (!build->plan->protect_names)
+		return 0;
+	return point(build, settings, kept, qsb__arena_text(build->arena, "GIT_TEMPLATE_DIR="));
+}
+
 static int finish(struct qsb__build *build, struct texts *texts, char ***out)
 {
 	*out = qsb__arena_alloc(build->arena, (texts->count + 1) * sizeof(char *));
@@ -299,6 +308,8 @@ int qsb__build_environment(struct qsb__build *build)
 		result = point_to_proxy(build, &settings, &kept);
 	if (!result)
 		result = point_caches(build, &settings, &kept);
+	if (!result)
+		result = point_template(build, &settings, &kept);
 	for (size_t i = 0; !result && i < settings.count; i++)
 		result = add_text(build, &kept, settings.items[i]);
 	if (!result)

@@ -22,7 +22,7 @@ static struct qsb__denial *find(struct qsb__result *result, const struct qsb__de
 		struct qsb__denial *denial = &result->denials[i];
 
 		if (strcmp(denial->kind, wanted->kind) == 0 && strcmp(denial->operation, wanted->operation) == 0 &&
-		    strcmp(denial->target, wanted->target) == 0)
+		    strcmp(denial->target, wanted->target) == 0 && strcmp(denial->detail, wanted->detail) == 0)
 			return denial;
 	}
 	return NULL;

@@ -51,6 +51,13 @@ void qsb__events_denial(struct qsb__supervisor *supervisor, const struct qsb__de
 	send_event(supervisor, event);
 }
 
+void qsb__events_finding(struct qsb__supervisor *supervisor, const struct qsb__finding *finding)
+{
+	if (supervisor->events.fd >= 0)
+		send_event(supervisor,
+			   json_pack("{s:s, s:o}", "event", "finding", "finding", qsb__finding_to_json(finding)));
+}
+
 void qsb__events_ended(struct qsb__supervisor *supervisor)
 {
 	const struct qsb__result *result = supervisor->result;

@@ -138,6 +138,7 @@ void qsb__watch_settle(struct qsb__supervisor *supervisor);
 void qsb__events_open(struct qsb__supervisor *supervisor);
 void qsb__events_started(struct qsb__supervisor *supervisor);
 void qsb__events_denial(struct qsb__supervisor *supervisor, const struct qsb__denial *denial);
+void qsb__events_finding(struct qsb__supervisor *supervisor, const struct qsb__finding *finding);
 void qsb__events_ended(struct qsb__supervisor *supervisor);
 void qsb__events_close(struct qsb__supervisor *supervisor);
 
@@ -172,6 +173,9 @@ void qsb__network_log_close(struct qsb__supervisor *supervisor);
 void qsb__control_open(struct qsb__supervisor *supervisor);
 /* The terminal's size where the first order, given already, is one; it stays to be obeyed. */
 void qsb__control_first_size(const struct qsb__supervisor *supervisor, struct qsb__launch *launch);
+
+/* findings.c: what the run left behind; every process of it is dead. */
+void qsb__findings_take(struct qsb__supervisor *supervisor);
 
 /* denials.c: one for a kind, operation and target; further ones are counted. */
 void qsb__deny(struct qsb__supervisor *supervisor, const struct qsb__denial *denial);

@@ -37,7 +37,21 @@ json_t *qsb__denial_to_json(const struct qsb__denial *denial)
 	json_object_set_new(json, "process", denial->process[0] ? qsb__json_text(denial->process) : json_null());
 	json_object_set_new(json, "time", time_json(denial->time_ms));
 	json_object_set_new(json, "suggestion", json_string(denial->suggestion));
+	json_object_set_new(json, "detail", denial->detail[0] ? qsb__json_text(denial->detail) : json_null());
 	json_object_set_new(json, "count", json_integer(denial->count));
+	return json;
+}
+
+json_t *qsb__finding_to_json(const struct qsb__finding *finding)
+{
+	json_t *json = json_object();
+
+	json_object_set_new(json, "kind", json_string(finding->kind));
+	json_object_set_new(json, "path", qsb__json_text(finding->path));
+	json_object_set_new(json, "what", qsb__json_text(finding->what));
+	json_object_set_new(json, "reason", json_string(finding->reason));
+	json_object_set_new(json, "movedTo", finding->moved_to[0] ? qsb__json_text(finding->moved_to) : json_null());
+	json_object_set_new(json, "error", finding->os_error[0] ? json_string(finding->os_error) : json_null());
 	return json;
 }
 
@@ -72,6 +86,15 @@ static json_t *denials_json(const struct qsb__result *result)
 
 	for (size_t i = 0; i < result->denial_count; i++)
 		json_array_append_new(list, qsb__denial_to_json(&result->denials[i]));
+	return list;
+}
+
+static json_t *findings_json(const struct qsb__result *result)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < result->finding_count; i++)
+		json_array_append_new(list, qsb__finding_to_json(&result->findings[i]));
 	return list;
 }
 
@@ -189,6 +212,8 @@ char *qsb__result_json(const struct qsb__result *result)
 	json_object_set_new(json, "usage", usage_json(result));
 	json_object_set_new(json, "denials", denials_json(result));
 	json_object_set_new(json, "denialsLeftOut", json_integer((json_int_t)result->denials_left_out));
+	json_object_set_new(json, "findings", findings_json(result));
+	json_object_set_new(json, "findingsLeftOut", json_integer((json_int_t)result->findings_left_out));
 	json_object_set_new(json, "sandbox", sandbox_json(result));
 	if (result->learned_file)
 		json_object_set_new(json, "learned",

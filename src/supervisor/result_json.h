@@ -7,6 +7,7 @@
 #include "supervisor/run.h"
 
 /* A new reference, NULL = no memory. */
+json_t *qsb__finding_to_json(const struct qsb__finding *finding);
 json_t *qsb__denial_to_json(const struct qsb__denial *denial);
 
 /* Adds time, host, port, address, way, sent, received, durationMs, rule and reason of a checked event. */

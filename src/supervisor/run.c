@@ -455,6 +455,7 @@ int qsb__run(const struct qsb__run_request *request, struct qsb__result *result,
 	if (code == 0) {
 		take_denials(supervisor);
 		qsb__outcome_note(supervisor);
+		qsb__findings_take(supervisor);
 		qsb__events_ended(supervisor);
 	}
 	tear_down(supervisor);
@@ -467,5 +468,6 @@ void qsb__result_clear(struct qsb__result *result)
 	free(result->out.data);
 	free(result->err.data);
 	free(result->denials);
+	free(result->findings);
 	memset(result, 0, sizeof(*result));
 }

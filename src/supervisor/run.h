@@ -52,6 +52,8 @@ struct qsb__result {
 	uint64_t duration_ms, user_ms, system_ms, max_rss_bytes, processes;
 	struct qsb__denial *denials;
 	size_t denial_count, denials_left_out;
+	struct qsb__finding *findings;
+	size_t finding_count, findings_left_out;
 	bool has_broker;
 	bool broker_lost;              /* it ended before the command: from then on there was no network */
 	struct qsb_error broker_error; /* what it said of that; code 0 = nothing */

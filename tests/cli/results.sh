@@ -49,7 +49,7 @@ is 'it has the exit code' 3 "$(field 'r["exitCode"]' <<<"$json")"
 is 'it has the output' "'out\\n'" "$(field 'repr(r["stdout"])' <<<"$json")"
 is 'it has the error output' "'err\\n'" "$(field 'repr(r["stderr"])' <<<"$json")"
 is 'it has every field' 'set()' "$(field 'set("exitCode signal stdout stderr timedOut outOfMemory truncated".split() +
-"durationMs usage denials sandbox".split()) - set(r)' <<<"$json")"
+"durationMs usage denials findings findingsLeftOut sandbox".split()) - set(r)' <<<"$json")"
 is 'it tells usage' 'maxRssBytes processes sysMs userMs' "$(field '" ".join(sorted(r["usage"]))' <<<"$json")"
 is 'it tells what was enforced, by what' 'set()' "$(field '{"backend", "enforced", "limitsBy"} - set(r["sandbox"])' <<<"$json")"
 is 'the exit status is the command'\''s with --json too' 3 "$(status qs run --json -- sh -c 'exit 3')"

@@ -92,6 +92,9 @@ static const char whole[] =
 	"\"pid\":7,\"process\":\"sh\",\"time\":\"2026-01-31T12:00:00.000Z\",\"suggestion\":\"--write "
 	"/etc/x\",\"count\":2},"
 	"{\"kind\":\"limit\",\"operation\":\"memory\",\"pid\":null,\"process\":null}],"
+	"\"findings\":[{\"kind\":\"gitHook\",\"path\":\"/w/x/hooks/update\",\"what\":\"update\",\"reason\":\"git runs "
+	"it\","
+	"\"movedTo\":\"/w/x/hooks/update.quarantined\",\"error\":null}],\"findingsLeftOut\":3,"
 	"\"sandbox\":{\"backend\":\"played\",\"enforced\":{\"files\":true,\"nameRules\":\"existing\"},"
 	"\"limitsBy\":{\"memory\":\"watch\"},\"notEnforced\":[{\"what\":\"names\",\"rule\":\"built-in\"}]},\"later\":"
 	"1}";

@@ -89,6 +89,7 @@ static void test_result(void)
 	tap_is_text(result->denials[0].time, "2026-01-31T12:00:00.000Z", "and a time");
 	tap_ok(result->denials[1].pid == 0 && strcmp(result->denials[1].process, "") == 0,
 	       "what is not known is empty");
+	tap_is_text(result->findings[0].moved_to, "/w/x/hooks/update.quarantined", "one says where it was moved");
 	tap_is_text(result->backend, "played", "the back end is named");
 	tap_ok(result->enforced_count == 2 && result->limits_by_count == 1, "what was enforced is listed");
 	tap_is_text(result->enforced[0].value, "true", "a plain yes is true");

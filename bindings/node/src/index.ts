@@ -8,7 +8,7 @@ export type { NetworkRequest, ProcessEvent, TerminalSize } from "./process.js";
 export type { SandboxConfig } from "./config.js";
 export type { Policy } from "./policy.js";
 export type { SandboxErrorCode } from "./errors.js";
-export type { Denial, ExecuteResult, SandboxReport } from "./result.js";
+export type { Denial, ExecuteResult, Finding, SandboxReport } from "./result.js";
 export type {
     CommandExplanation, DoctorFact, DoctorReport, HostExplanation, PathExplanation, PolicyCheck,
 } from "./reports.js";

@@ -3,13 +3,14 @@ import { StringDecoder } from "node:string_decoder";
 import type { Readable, Writable } from "node:stream";
 import { APPROVE, EVENT, SPAWN, STREAM, type Channel, type Hearer, type Launch } from "./channel.js";
 import { SandboxError, errorOf, wrapped, type ToldError } from "./errors.js";
-import { KILLED, neverBegun, type Denial, type ExecuteResult } from "./result.js";
+import { KILLED, neverBegun, type Denial, type ExecuteResult, type Finding } from "./result.js";
 import { Input, Output } from "./streams.js";
 
 /** What a process tells, in the order it happens. The last one is `exit`. */
 export type ProcessEvent<Data extends string | Buffer = string | Buffer> =
     | { readonly type: "stdout" | "stderr"; readonly data: Data }
     | { readonly type: "denial"; readonly denial: Denial }
+    | { readonly type: "finding"; readonly finding: Finding }
     | { readonly type: "exit"; readonly result: ExecuteResult };
 
 /** A connection to a host under no rule. */
@@ -47,6 +48,7 @@ export interface Start {
 interface Line {
     readonly event: string;
     readonly denial?: Denial;
+    readonly finding?: Finding;
     readonly id?: number;
     readonly host?: string;
     readonly port?: number;
@@ -82,6 +84,7 @@ export class SandboxProcess<Data extends string | Buffer = Buffer> implements As
     private settle!: { resolve(result: ExecuteResult): void; reject(error: unknown): void };
     /** Of the iteration. */
     private readonly denials: Denial[] = [];
+    private readonly findings: Finding[] = [];
     private iterated = false;
     private wake: () => void = () => undefined;
 
@@ -162,6 +165,8 @@ export class SandboxProcess<Data extends string | Buffer = Buffer> implements As
     private next(sources: { type: "stdout" | "stderr"; stream: Readable }[]): ProcessEvent<Data> | undefined {
         const denial = this.denials.shift();
         if (denial) return { type: "denial", denial };
+        const finding = this.findings.shift();
+        if (finding) return { type: "finding", finding };
         for (const source of sources) {
             const data = source.stream.read() as Data | null;
             if (data === null) continue;
@@ -199,6 +204,7 @@ export class SandboxProcess<Data extends string | Buffer = Buffer> implements As
         for (const text of lines) {
             const line = JSON.parse(text) as Line;
             if (line.event === "denial" && line.denial) this.hearDenial(line.denial);
+            else if (line.event === "finding" && line.finding) this.hearFinding(line.finding);
             else if (line.event === "networkRequest") this.ask(line);
         }
     }
@@ -209,6 +215,12 @@ export class SandboxProcess<Data extends string | Buffer = Buffer> implements As
         if (!this.iterated && this.denials.length > 1000) this.denials.shift();
         this.wake();
         this.start.denied(denial);
+    }
+
+    /** Bounded by the program. */
+    private hearFinding(finding: Finding): void {
+        this.findings.push(finding);
+        this.wake();
     }
 
     /** Whatever goes wrong on the way to an answer, the answer is no. */

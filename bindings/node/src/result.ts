@@ -18,6 +18,20 @@ export interface Denial {
     readonly count: number;
 }
 
+/** A hook or a dangerous setting in a git folder that the command made: the host's git would run it. */
+export interface Finding {
+    /** "gitHook", "gitConfig". */
+    readonly kind: string;
+    readonly path: string;
+    /** The hook's name; the keys. */
+    readonly what: string;
+    readonly reason: string;
+    /** Where it was put out of reach: PATH.quarantined; null where it is as it was. */
+    readonly movedTo: string | null;
+    /** Why it could not be moved. */
+    readonly error: string | null;
+}
+
 /** What the operating system was asked to hold, and did. */
 export interface SandboxReport {
     /** The mechanism; "" where the command never started. */
@@ -66,6 +80,10 @@ export interface ExecuteResult {
     readonly denials: readonly Denial[];
     /** How many there were beyond those. */
     readonly denialsLeftOut: number;
+    /** What the command left behind that the host's git would run; the policy says whether it is moved aside. */
+    readonly findings: readonly Finding[];
+    /** How many there were beyond those, or places that could not be looked at. */
+    readonly findingsLeftOut: number;
     readonly sandbox: SandboxReport;
 }
 
@@ -87,6 +105,8 @@ export function neverBegun(): ExecuteResult {
         usage: { userMs: 0, sysMs: 0, maxRssBytes: 0, processes: 0 },
         denials: [],
         denialsLeftOut: 0,
+        findings: [],
+        findingsLeftOut: 0,
         sandbox: { backend: "", enforced: {}, limitsBy: {}, notEnforced: [] },
     };
 }

@@ -1,8 +1,8 @@
 // Compiled, never run: what an application may write, and what it may not.
 import { expectTypeOf } from "expect-type";
 import {
-    QimingSandbox, SandboxError, type Denial, type ExecuteResult, type Policy, type ProcessEvent, type SandboxConfig,
-    type SandboxErrorCode, type SandboxProcess,
+    QimingSandbox, SandboxError, type Denial, type ExecuteResult, type Finding, type Policy, type ProcessEvent,
+    type SandboxConfig, type SandboxErrorCode, type SandboxProcess,
 } from "@qiming/sandbox-native";
 import type { Readable, Writable } from "node:stream";
 
@@ -16,6 +16,7 @@ expectTypeOf(result).toEqualTypeOf<ExecuteResult>();
 expectTypeOf(result.exitCode).toEqualTypeOf<number>();
 expectTypeOf(result.signal).toEqualTypeOf<string | null>();
 expectTypeOf(result.denials).toEqualTypeOf<readonly Denial[]>();
+expectTypeOf(result.findings).toEqualTypeOf<readonly Finding[]>();
 expectTypeOf(sandbox.isAvailable()).toEqualTypeOf<boolean>();
 
 expectTypeOf<SandboxConfig>().toHaveProperty("allowedDomains").toEqualTypeOf<readonly string[] | undefined>();
@@ -34,6 +35,7 @@ for await (const event of child) {
     expectTypeOf(event).toEqualTypeOf<ProcessEvent<string>>();
     if (event.type === "stdout") expectTypeOf(event.data).toEqualTypeOf<string>();
     else if (event.type === "denial") expectTypeOf(event.denial).toEqualTypeOf<Denial>();
+    else if (event.type === "finding") expectTypeOf(event.finding).toEqualTypeOf<Finding>();
     else if (event.type === "exit") expectTypeOf(event.result).toEqualTypeOf<ExecuteResult>();
 }
 

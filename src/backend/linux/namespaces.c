@@ -280,6 +280,16 @@ static bool next_denial(struct qsb__sandbox *sandbox, struct qsb__denial *denial
 	return qsb__refusal_next(denial) || (sandbox->guard && qsb__guard_next_denial(sandbox->guard, denial));
 }
 
+static bool next_finding(struct qsb__sandbox *sandbox, struct qsb__finding *finding)
+{
+	return sandbox->guard && qsb__guard_next_finding(sandbox->guard, finding);
+}
+
+static size_t findings_left_out(const struct qsb__sandbox *sandbox)
+{
+	return sandbox->guard ? qsb__guard_findings_left_out(sandbox->guard) : 0;
+}
+
 static int tty_fd(const struct qsb__sandbox *sandbox)
 {
 	return sandbox->tty_fd;
@@ -428,6 +438,8 @@ const struct qsb__backend qsb__backend_namespaces = {
 	.calls_fd = calls_fd,
 	.serve_calls = serve_calls,
 	.next_denial = next_denial,
+	.next_finding = next_finding,
+	.findings_left_out = findings_left_out,
 	.tty_fd = tty_fd,
 	.signal = send_signal,
 	.group = group,
