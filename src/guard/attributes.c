@@ -204,7 +204,7 @@ long qsb__call_change(struct qsb__stop *stop, struct qsb__change *change)
 		return object;
 	code = change->what == QSB__CHANGE_OWNER ? judge_owner(object, change) : 0;
 	if (code == 0)
-		code = qsb__judge_object(stop, object, "change", &place);
+		code = qsb__judge_object(stop, object, change->what == QSB__CHANGE_SIZE ? "write" : "change", &place);
 	if (code == 0 && change->what == QSB__CHANGE_SIZE && fstat(object, &status) == 0 && S_ISREG(status.st_mode))
 		code = qsb__judge_fence(stop, object, &place, NULL);
 	if (code != 0)

@@ -48,6 +48,11 @@ bool qsb__guard_available(void)
 	       errno == EFAULT;
 }
 
+bool qsb__guard_reports(const struct qsb__plan *plan)
+{
+	return plan->report_denials && !plan->allow_nested_sandbox && qsb__guard_available();
+}
+
 /* Does the file system of this folder take two different names for one, in ways that only it knows (letter case,
  * Unicode)? Then what a name is cannot be judged from outside. */
 static bool compares_loosely(const char *folder)
@@ -165,7 +170,7 @@ int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct
 	int code;
 
 	*out = NULL;
-	if (!qsb__guard_needed(plan))
+	if (!qsb__guard_needed(plan) && !qsb__guard_reports(plan))
 		return 0;
 	guard = calloc(1, sizeof(*guard));
 	if (!guard)
@@ -178,7 +183,7 @@ int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct
 	pthread_rwlock_init(&guard->tree, NULL);
 	pthread_mutex_init(&guard->lock, NULL);
 	pthread_mutex_init(&guard->other_lock, NULL);
-	pthread_mutex_init(&guard->denial_lock, NULL);
+	qsb__ledger_init(&guard->denials);
 	pthread_cond_init(&guard->ended, NULL);
 	code = qsb__names_new(&guard->names, plan, qsb__guard_holds_step, err);
 	if (code == 0) {

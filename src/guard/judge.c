@@ -28,7 +28,7 @@ static ssize_t cut_root(const struct qsb__guard *guard, char *path, ssize_t leng
 }
 
 /* The kernel's name for what a descriptor refers to, in the mounts that it belongs to. Length, or -errno. */
-static ssize_t real_name(const struct qsb__guard *guard, int fd, char *path)
+ssize_t qsb__judge_real_name(const struct qsb__guard *guard, int fd, char *path)
 {
 	char number[16];
 	ssize_t length;
@@ -55,16 +55,16 @@ static ssize_t folder_name(struct qsb__stop *stop, int fd, char *path)
 	if (fd != stop->tasks->at) {
 		stop->tasks->at = -1;
 		if (fchdir(fd) != 0)
-			return real_name(stop->guard, fd, path);
+			return qsb__judge_real_name(stop->guard, fd, path);
 	}
 	size = syscall(SYS_getcwd, path, PATH_MAX);
 	if (size <= 0)
-		return errno == ENOENT ? -ENOENT : real_name(stop->guard, fd, path);
+		return errno == ENOENT ? -ENOENT : qsb__judge_real_name(stop->guard, fd, path);
 	if (strncmp(path, elsewhere, skip) == 0) {
 		size -= (long)skip;
 		memmove(path, path + skip, (size_t)size);
 	}
-	return path[0] == '/' ? cut_root(stop->guard, path, size - 1) : real_name(stop->guard, fd, path);
+	return path[0] == '/' ? cut_root(stop->guard, path, size - 1) : qsb__judge_real_name(stop->guard, fd, path);
 }
 
 static bool is_removed(int fd, const char *path, size_t length)
@@ -79,7 +79,7 @@ static bool is_removed(int fd, const char *path, size_t length)
 int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place)
 {
 	const struct qsb__guard *guard = stop->guard;
-	ssize_t length = last ? folder_name(stop, fd, place->path) : real_name(guard, fd, place->path);
+	ssize_t length = last ? folder_name(stop, fd, place->path) : qsb__judge_real_name(guard, fd, place->path);
 
 	place->named = false;
 	place->denied = NULL;
@@ -102,6 +102,7 @@ int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qs
 		place->path[(size_t)length + size] = '\0';
 	}
 	place->named = true;
+	memcpy(stop->seen[stop->seen_count++ & 1], place->path, strlen(place->path) + 1);
 	place->denied = qsb__names_judge(guard->names, place->path, QSB__ACCESS_WRITE, &place->state);
 	return 0;
 }
@@ -183,7 +184,8 @@ static bool is_foreign(struct qsb__stop *stop, int fd)
 {
 	char path[QSB__GUARD_PATH];
 
-	return stop->guard->passed && (real_name(stop->guard, fd, path) < 0 || !qsb__judge_is_inside(stop, fd, path));
+	return stop->guard->passed &&
+	       (qsb__judge_real_name(stop->guard, fd, path) < 0 || !qsb__judge_is_inside(stop, fd, path));
 }
 
 int qsb__judge_fence(struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special)

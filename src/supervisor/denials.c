@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,27 +33,28 @@ void qsb__deny(struct qsb__supervisor *supervisor, const struct qsb__denial *den
 {
 	struct qsb__result *result = supervisor->result;
 	struct qsb__denial *known = find(result, denial);
+	unsigned count = denial->count ? denial->count : 1;
 
 	if (known) {
-		known->count++;
+		known->count = known->count > UINT_MAX - count ? UINT_MAX : known->count + count;
 		return;
 	}
 	if (result->denial_count == DENIALS_MAX) {
-		result->denials_left_out++;
+		result->denials_left_out += count;
 		return;
 	}
 	if (result->denial_count % GROW_BY == 0) {
 		struct qsb__denial *more = realloc(result->denials, (result->denial_count + GROW_BY) * sizeof(*more));
 
 		if (!more) {
-			result->denials_left_out++;
+			result->denials_left_out += count;
 			return;
 		}
 		result->denials = more;
 	}
 	known = &result->denials[result->denial_count++];
 	*known = *denial;
-	known->count = 1;
+	known->count = count;
 	known->time_ms = now_ms();
 	qsb__events_denial(supervisor, known);
 }
