@@ -7,7 +7,7 @@
 #include "supervisor/internal.h"
 
 /* A flood of refusals must not fill the supervisor's memory. */
-enum { DENIALS_MAX = 200, GROW_BY = 16 };
+enum { DENIALS_MAX = 200, FILES_MAX = 160, GROW_BY = 16 };
 
 static int64_t now_ms(void)
 {
@@ -34,12 +34,14 @@ void qsb__deny(struct qsb__supervisor *supervisor, const struct qsb__denial *den
 	struct qsb__result *result = supervisor->result;
 	struct qsb__denial *known = find(result, denial);
 	unsigned count = denial->count ? denial->count : 1;
+	/* Programs try many files; what else there was must find room behind them. */
+	size_t most = strcmp(denial->kind, "file") == 0 ? FILES_MAX : DENIALS_MAX;
 
 	if (known) {
 		known->count = known->count > UINT_MAX - count ? UINT_MAX : known->count + count;
 		return;
 	}
-	if (result->denial_count == DENIALS_MAX) {
+	if (result->denial_count >= most) {
 		result->denials_left_out += count;
 		return;
 	}
