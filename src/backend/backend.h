@@ -81,6 +81,8 @@ struct qsb__backend {
 	void (*serve_calls)(struct qsb__sandbox *sandbox);
 	/* Takes one of what was refused so far; false = no more. NULL = this back end sees no refusals. */
 	bool (*next_denial)(struct qsb__sandbox *sandbox, struct qsb__denial *denial);
+	/* How many of them it had no room for. NULL = none. */
+	size_t (*denials_left_out)(struct qsb__sandbox *sandbox);
 	/* After wait_dead: looks at what the run left behind, once, and takes one finding; false = no more. What the
 	 * plan says of findings (report, or move aside) has been done by then. NULL = this back end looks for nothing.
 	 */
@@ -103,6 +105,9 @@ struct qsb__backend {
 	 * qsb__restriction_names. `sandbox` runs the plan, or has run it; NULL = what can be said without. */
 	const char *(*enforces)(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox,
 				const char *restriction);
+	/* Whether refusals of a kind reach next_denial: "yes", "no", "not asked". Names are those of qsb__report_names.
+	 */
+	const char *(*reports)(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox, const char *what);
 	/* What the kernel itself stopped at a limit so far. */
 	void (*limits_hit)(struct qsb__sandbox *sandbox, bool *memory, bool *processes);
 	/* Which mechanism holds which limit: "cgroup", "rlimit", "watch", "affinity", "namespace", "none". */
@@ -113,6 +118,9 @@ struct qsb__backend {
 
 /* files, network, processes, ipc, systemCalls, protectedNames, nameRules; NULL-terminated. */
 extern const char *const qsb__restriction_names[];
+
+/* files (what would change them), secretReads, calls; NULL-terminated. */
+extern const char *const qsb__report_names[];
 
 /* The back ends of this build's operating system, best first; NULL-terminated. */
 extern const struct qsb__backend *const qsb__backends[];

@@ -199,7 +199,7 @@ static int judge_object(struct qsb__stop *stop, const struct qsb__change *change
 	if (code != 0 || !place->denied)
 		return code;
 	if (change->what != QSB__CHANGE_MODE || !slash || slash == place->path)
-		return qsb__judge_refuse(stop, "change", place);
+		return qsb__judge_refuse(stop, change->what == QSB__CHANGE_SIZE ? "write" : "change", place);
 	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - place->path), place->path);
 	above = qsb__resolve(stop, AT_FDCWD, folder, true, true);
 	lets = above >= 0 && qsb__judge_is_inside(stop, object, place->path) &&

@@ -1,39 +1,17 @@
 /* What was refused, for the supervisor to take: bounded, and never waited for. */
-#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "core/path.h"
 #include "guard/internal.h"
 
-/* "/filesystem/denyWrite/0 (user)", "--deny-write (command line)": without the layer. */
-static void copy_pointer(char *to, size_t size, const char *rule)
-{
-	size_t length = rule[0] == '/' || rule[0] == '-' ? strcspn(rule, " ") : strlen(rule);
+/* So many names in one folder, and the folder itself stands for the rest: a program that tries a new temporary name
+ * each time must not push out what somebody wants to know. */
+enum { NAMES_OF_A_FOLDER = 16 };
 
-	snprintf(to, size, "%.*s", (int)(length < size ? length : size - 1), rule);
-}
-
-static bool is_plain(const char *text)
-{
-	for (; *text; text++)
-		if (!isalnum((unsigned char)*text) && !strchr("/._-+@%=:,~", *text))
-			return false;
-	return true;
-}
-
-/* An option that can be pasted into a shell; none for a name that would need more than quotes. */
-static void suggest(struct qsb__denial *denial, const struct qsb__step *step)
-{
-	const char *option = step->denies & QSB__ACCESS_READ ? "--read" : "--write";
-	const char *quote = is_plain(denial->target) ? "" : "'";
-
-	if (strchr(denial->target, '\'') || strchr(denial->target, '\n') ||
-	    strlen(denial->target) + 16 > sizeof(denial->suggestion))
-		return;
-	snprintf(denial->suggestion, sizeof(denial->suggestion), "%s %s%.180s%s", option, quote, denial->target, quote);
-}
-
-static void name_process(struct qsb__stop *stop, struct qsb__denial *denial)
+void qsb__guard_name_process(struct qsb__stop *stop, struct qsb__denial *denial)
 {
 	char status[4096];
 	int fd = qsb__stop_open(stop, "comm", O_RDONLY);
@@ -45,30 +23,71 @@ static void name_process(struct qsb__stop *stop, struct qsb__denial *denial)
 		denial->pid = qsb__status_last(status, "NStgid:");
 }
 
+static void wake(struct qsb__guard *guard)
+{
+	uint64_t one = 1;
+
+	if (write(guard->denial_fd, &one, sizeof(one)) < 0)
+		return; /* it is readable already */
+}
+
+void qsb__guard_add_denial(struct qsb__guard *guard, const struct qsb__denial *denial)
+{
+	if (qsb__ledger_add(&guard->denials, denial))
+		wake(guard);
+}
+
+/* Is it told already, by itself or with its folder? */
+bool qsb__guard_is_told(struct qsb__guard *guard, struct qsb__denial *denial)
+{
+	char *slash = strrchr(denial->target, '/');
+
+	if (qsb__ledger_count(&guard->denials, denial))
+		return true;
+	if (!slash || (size_t)(slash - denial->target) + 3 > sizeof(denial->target) ||
+	    qsb__ledger_beside(&guard->denials, denial) < NAMES_OF_A_FOLDER)
+		return false;
+	memcpy(slash, "/*", 3);
+	return qsb__ledger_count(&guard->denials, denial);
+}
+
+/* Seen from outside, where nothing of the sandbox stands in the way. */
+size_t qsb__guard_length_there(const char *path)
+{
+	char part[QSB__GUARD_PATH];
+	size_t length = strlen(path);
+	struct stat status;
+
+	memcpy(part, path, length + 1);
+	while (length > 1 && lstat(part, &status) != 0) {
+		length = qsb__path_parent(part);
+		part[length ? length : 1] = '\0';
+	}
+	return length ? length : 1;
+}
+
 static void deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step,
 		 const char *detail)
 {
-	struct qsb__guard *guard = stop->guard;
+	bool reads = strcmp(operation, "read") == 0;
 	struct qsb__denial denial;
-	uint64_t one = 1;
 
+	stop->told = true;
+	if (!stop->guard->plan->report_denials)
+		return;
 	memset(&denial, 0, sizeof(denial));
 	snprintf(denial.kind, sizeof(denial.kind), "file");
 	snprintf(denial.operation, sizeof(denial.operation), "%s", operation);
-	snprintf(denial.target, sizeof(denial.target), "%.*s", (int)sizeof(denial.target) - 1, target);
-	copy_pointer(denial.rule, sizeof(denial.rule),
-		     step ? step->rule : "name rule: a link where a denied path begins");
-	if (step)
-		suggest(&denial, step);
+	qsb__denial_set_target(&denial, target);
+	if (qsb__guard_is_told(stop->guard, &denial))
+		return;
+	if (!qsb__denial_explain(&denial, stop->guard->plan, target, qsb__guard_length_there(target),
+				 reads ? QSB__ACCESS_READ : QSB__ACCESS_WRITE))
+		snprintf(denial.rule, sizeof(denial.rule), "%.200s",
+			 step ? step->rule : "name rule: a link where a denied path begins");
 	snprintf(denial.detail, sizeof(denial.detail), "%s", detail);
-	name_process(stop, &denial);
-	pthread_mutex_lock(&guard->denial_lock);
-	/* The supervisor counts what it knows already; a flood that outruns it loses its newest. */
-	if (guard->denial_count < QSB__GUARD_DENIALS)
-		guard->denials[(guard->denial_first + guard->denial_count++) % QSB__GUARD_DENIALS] = denial;
-	pthread_mutex_unlock(&guard->denial_lock);
-	if (write(guard->denial_fd, &one, sizeof(one)) < 0)
-		return; /* it is readable already */
+	qsb__guard_name_process(stop, &denial);
+	qsb__guard_add_denial(stop->guard, &denial);
 }
 
 void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step)
@@ -87,20 +106,22 @@ int qsb__guard_fd(const struct qsb__guard *guard)
 	return guard->wait_fd;
 }
 
+int qsb__guard_wake_fd(const struct qsb__guard *guard)
+{
+	return guard->denial_fd;
+}
+
 bool qsb__guard_next_denial(struct qsb__guard *guard, struct qsb__denial *denial)
 {
 	uint64_t count;
-	bool found;
 
-	pthread_mutex_lock(&guard->denial_lock);
-	found = guard->denial_count > 0;
-	if (found) {
-		*denial = guard->denials[guard->denial_first];
-		guard->denial_first = (guard->denial_first + 1) % QSB__GUARD_DENIALS;
-		guard->denial_count--;
-	} else if (read(guard->denial_fd, &count, sizeof(count)) < 0) {
-		found = false; /* nothing was there to read */
-	}
-	pthread_mutex_unlock(&guard->denial_lock);
-	return found;
+	/* Before the look: what comes after it wakes again. */
+	if (read(guard->denial_fd, &count, sizeof(count)) < 0)
+		errno = 0;
+	return qsb__ledger_next(&guard->denials, denial);
+}
+
+size_t qsb__guard_denials_left_out(struct qsb__guard *guard)
+{
+	return qsb__ledger_left_out(&guard->denials);
 }

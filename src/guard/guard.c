@@ -48,6 +48,11 @@ bool qsb__guard_available(void)
 	       errno == EFAULT;
 }
 
+bool qsb__guard_reports(const struct qsb__plan *plan)
+{
+	return plan->report_denials && !plan->allow_nested_sandbox && qsb__guard_available();
+}
+
 static bool is_one_of(const struct statfs *status, const unsigned long *types, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -226,7 +231,7 @@ int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct
 	int code;
 
 	*out = NULL;
-	if (!qsb__guard_needed(plan))
+	if (!qsb__guard_needed(plan) && !qsb__guard_reports(plan))
 		return 0;
 	guard = calloc(1, sizeof(*guard));
 	if (!guard)
@@ -239,7 +244,7 @@ int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct
 	pthread_rwlock_init(&guard->tree, NULL);
 	pthread_mutex_init(&guard->lock, NULL);
 	pthread_mutex_init(&guard->other_lock, NULL);
-	pthread_mutex_init(&guard->denial_lock, NULL);
+	qsb__ledger_init(&guard->denials);
 	pthread_cond_init(&guard->ended, NULL);
 	code = asks_for_rules(plan) ? compile(guard, err) : 0;
 	if (code == 0)

@@ -42,13 +42,17 @@ bool qsb__guard_stops_reading(const struct qsb__plan *plan);
 /* Can this kernel hold live rules at all? For doctor. */
 bool qsb__guard_available(void);
 
+/* Are refused files wanted, and can they be told here? Then the guard runs also where it has no rule to hold. A sandbox
+ * inside makes mounts of its own, which it would get in the way of. */
+bool qsb__guard_reports(const struct qsb__plan *plan);
+
 /* Can this plan's live rules be held by this kernel, from here? 0, or QSB_E_UNSUPPORTED with the cause and the fix. */
 int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err);
 
 /*
- * Compiles the rules; *out = NULL when there is nothing to hold. `streams` are the three descriptors that the command
- * gets as its own: what they refer to may be opened again for writing, when they can be written; `passed`: it gets
- * further descriptors of the host. The plan is borrowed until the guard is freed.
+ * Compiles the rules; *out = NULL when there is nothing to hold and nothing to report. `streams` are the three
+ * descriptors that the command gets as its own: what they refer to may be opened again for writing, when they can be
+ * written; `passed`: it gets further descriptors of the host. The plan is borrowed until the guard is freed.
  *   QSB_E_RANGE  more patterns than can be held live, or one with too many components
  */
 int qsb__guard_new(struct qsb__guard **out, const struct qsb__plan *plan, struct qsb_error *err);
@@ -67,6 +71,8 @@ int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guar
 int qsb__guard_fd(const struct qsb__guard *guard);
 int qsb__guard_serve(struct qsb__guard *guard, struct qsb_error *err);
 bool qsb__guard_next_denial(struct qsb__guard *guard, struct qsb__denial *denial);
+size_t qsb__guard_denials_left_out(struct qsb__guard *guard); /* there was no room for */
+int qsb__guard_wake_fd(const struct qsb__guard *guard);       /* an eventfd that makes the one above readable */
 
 /* Looks, once, at the git folders that were made, when every process of the sandbox is dead; false = no (more)
  * findings. */

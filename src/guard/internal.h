@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "backend/ledger.h"
 #include "backend/linux/abi.h"
 #include "guard/guard.h"
 #include "guard/names.h"
@@ -15,7 +16,6 @@ enum {
 	QSB__GUARD_TASKS = 64, /* callers whose folders in /proc are kept open */
 	QSB__GUARD_KEPT = 192, /* descriptors of one call: 40 links need some 120 */
 	QSB__GUARD_THREADS = 256,
-	QSB__GUARD_DENIALS = 256, /* waiting to be taken */
 	QSB__GUARD_PATH = PATH_MAX + NAME_MAX + 2
 };
 
@@ -83,10 +83,8 @@ struct qsb__guard {
 	unsigned long received;
 	int stop_fd; /* readable: the watch ends */
 
-	pthread_mutex_t denial_lock;
 	int denial_fd;
-	struct qsb__denial denials[QSB__GUARD_DENIALS];
-	size_t denial_first, denial_count;
+	struct qsb__ledger denials;
 
 	struct qsb__git_folders *git; /* NULL = names are not protected */
 };
@@ -99,6 +97,12 @@ struct qsb__stop {
 	bool proved; /* the task of tasks->task is the caller: its folder was of use in this call */
 	int kept[QSB__GUARD_KEPT];
 	size_t kept_count;
+	/* For reports: the places that were judged, the latest two; what was asked for, when none was. */
+	char seen[2][QSB__GUARD_PATH];
+	size_t seen_count;
+	char asked[PATH_MAX];
+	int asked_start; /* kept with the call */
+	bool told;       /* a denial of this call is reported */
 };
 
 /* Where a resolved place lies, and what the rules say of changing it. */
@@ -151,6 +155,7 @@ const struct qsb__names *qsb__guard_names(struct qsb__guard *guard);
 ssize_t qsb__judge_real_name(const struct qsb__guard *guard, int fd, char *path);
 bool qsb__judge_is_removed(int fd, const char *path, size_t length);
 int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place);
+ssize_t qsb__judge_real_name(const struct qsb__guard *guard, int fd, char *path);
 int qsb__judge_new(struct qsb__stop *stop, int folder, const char *last, bool is_link, struct qsb__place *place);
 int qsb__judge_object(struct qsb__stop *stop, int object, const char *operation, struct qsb__place *place);
 /* May it be read? Cheap where no rule denies reading. */
@@ -180,6 +185,13 @@ void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *
 /* `detail`: what of the target. */
 void qsb__guard_deny_part(struct qsb__stop *stop, const char *operation, const struct qsb__place *place,
 			  const char *detail);
+void qsb__guard_add_denial(struct qsb__guard *guard, const struct qsb__denial *denial);
+bool qsb__guard_is_told(struct qsb__guard *guard, struct qsb__denial *denial); /* may put the folder for its name */
+void qsb__guard_name_process(struct qsb__stop *stop, struct qsb__denial *denial);
+size_t qsb__guard_length_there(const char *path); /* how much of it exists on the host */
+
+/* failures.c: tells of a call that was made and refused, where that is the sandbox's doing. */
+void qsb__guard_note_failure(struct qsb__stop *stop, long result);
 
 /* touched.c: tells of a call that succeeded, and gives its result back. */
 long qsb__guard_touched(struct qsb__stop *stop, enum qsb__touch_kind kind, const struct qsb__place *place, long result);

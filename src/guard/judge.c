@@ -27,6 +27,7 @@ static ssize_t cut_root(const struct qsb__guard *guard, char *path, ssize_t leng
 	return length;
 }
 
+/* The kernel's name for what a descriptor refers to, in the mounts that it belongs to. Length, or -errno. */
 ssize_t qsb__judge_real_name(const struct qsb__guard *guard, int fd, char *path)
 {
 	char number[16];
@@ -110,6 +111,7 @@ int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qs
 		place->path[(size_t)length + size] = '\0';
 	}
 	place->named = true;
+	memcpy(stop->seen[stop->seen_count++ & 1], place->path, strlen(place->path) + 1);
 	place->denied = qsb__names_judge(names, place->path, QSB__ACCESS_WRITE, &place->state);
 	return 0;
 }

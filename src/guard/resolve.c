@@ -46,9 +46,13 @@ int qsb__resolve_root(struct qsb__stop *stop)
 /* Where a relative path starts: a descriptor, or a negative errno. An absolute one needs none: AT_FDCWD then. */
 int qsb__resolve_start(struct qsb__stop *stop, int folder, const char *path)
 {
-	if (path[0] == '/')
-		return AT_FDCWD;
-	return folder == AT_FDCWD ? qsb__stop_cwd(stop) : qsb__stop_descriptor(stop, folder);
+	int start = AT_FDCWD;
+
+	if (path[0] != '/')
+		start = folder == AT_FDCWD ? qsb__stop_cwd(stop) : qsb__stop_descriptor(stop, folder);
+	memcpy(stop->asked, path, strlen(path) + 1);
+	stop->asked_start = start;
+	return start;
 }
 
 bool qsb__resolve_is_proc(int fd)

@@ -110,12 +110,17 @@ static void serve(struct qsb__stop *stop)
 	bool ours;
 	long result = -EPERM;
 
+	stop->seen_count = 0;
+	stop->asked[0] = '\0';
+	stop->told = false;
 	if (qsb__guard_moves_names(number))
 		pthread_rwlock_wrlock(&guard->tree);
 	else
 		pthread_rwlock_rdlock(&guard->tree);
 	ours = qsb__guard_perform(stop, &result);
 	pthread_rwlock_unlock(&guard->tree);
+	if (ours && result < 0)
+		qsb__guard_note_failure(stop, result);
 	/* Before the answer: a copy of the caller's own descriptor would keep a file busy, or a lock held. */
 	qsb__stop_close(stop);
 	if (!ours) {
@@ -394,7 +399,7 @@ void qsb__guard_free(struct qsb__guard *guard)
 	pthread_rwlock_destroy(&guard->tree);
 	pthread_mutex_destroy(&guard->lock);
 	pthread_mutex_destroy(&guard->other_lock);
-	pthread_mutex_destroy(&guard->denial_lock);
+	qsb__ledger_clear(&guard->denials);
 	pthread_cond_destroy(&guard->ended);
 	free(guard);
 }

@@ -17,6 +17,7 @@ struct inquiry {
 	const struct qsb__step *decider; /* the step that took something away last */
 	size_t deepest;                  /* length of the deepest step's path */
 	size_t denied;                   /* length of the part that the decider speaks of */
+	size_t there;                    /* length of the part that exists on the host */
 	bool scratch, fold;
 };
 
@@ -112,7 +113,34 @@ static bool apply_held(struct inquiry *inquiry)
 	return false;
 }
 
-/* An option of the same path gives way to a denial of the caller's own; the built-in lists give way to the option. */
+/* What is to be named in an option would give the command a whole tree that holds its workspace: nobody wants that. */
+static bool is_too_wide(const struct inquiry *inquiry, const char *path)
+{
+	return strcmp(path, "/") == 0 || (strcmp(path, inquiry->plan->workspace) != 0 &&
+					  qsb__path_inside(inquiry->plan->workspace, path, inquiry->fold));
+}
+
+#define FIRST "make it first, then "
+
+static void suggest_option(struct inquiry *inquiry, const char *option)
+{
+	struct qsb__verdict *out = inquiry->out;
+	char path[QSB__PATH_MAX], text[sizeof(out->fix)];
+
+	snprintf(path, sizeof(path), "%.*s", (int)(inquiry->there ? inquiry->there : 1), out->resolved);
+	if (inquiry->there >= strlen(out->resolved) || !is_too_wide(inquiry, path)) {
+		qsb__suggest_option(out->fix, sizeof(out->fix), option, path);
+		return;
+	}
+	/* An option gives what exists. */
+	if (qsb__suggest_option(text, sizeof(text) - sizeof(FIRST), option, out->resolved)) {
+		memcpy(out->fix, FIRST, sizeof(FIRST) - 1);
+		memcpy(out->fix + sizeof(FIRST) - 1, text, strlen(text) + 1);
+	}
+}
+
+/* An option of the same path gives way to a denial of the caller's own; the built-in lists give way to the option,
+ * where it names something that exists. */
 static void suggest(struct inquiry *inquiry, bool held)
 {
 	struct qsb__verdict *out = inquiry->out;
@@ -123,10 +151,15 @@ static void suggest(struct inquiry *inquiry, bool held)
 	if ((out->access & QSB__ACCESS_WRITE) || (held && read) || inquiry->scratch)
 		return;
 	builtin = !decider || strncmp(decider->rule, "built-in: ", 10) == 0;
-	if (!builtin && inquiry->denied == strlen(out->resolved))
+	if (!builtin && inquiry->denied >= inquiry->there)
 		snprintf(out->fix, sizeof(out->fix), "take it out of %.200s", decider->rule);
-	else
-		snprintf(out->fix, sizeof(out->fix), "--%s %.240s", read ? "write" : "read", out->resolved);
+	else if (!decider || inquiry->denied <= inquiry->there)
+		suggest_option(inquiry, read ? "--write" : "--read");
+	else if (decider->kind == QSB__STEP_NAME_RULE) {
+		/* Such a rule gives way to an entry for a name that is not there, too. */
+		inquiry->there = inquiry->denied;
+		suggest_option(inquiry, read ? "--write" : "--read");
+	}
 }
 
 static void start(const struct qsb__plan *plan, struct qsb__verdict *out)
@@ -139,9 +172,9 @@ static void start(const struct qsb__plan *plan, struct qsb__verdict *out)
 	snprintf(out->write_rule, sizeof(out->write_rule), "default: only what is allowed by name may be written");
 }
 
-void qsb__build_verdict(const struct qsb__plan *plan, bool fold, struct qsb__verdict *out)
+void qsb__plan_verdict(const struct qsb__plan *plan, size_t there, struct qsb__verdict *out)
 {
-	struct inquiry inquiry = {.plan = plan, .out = out, .fold = fold};
+	struct inquiry inquiry = {.plan = plan, .out = out, .there = there, .fold = plan->fold_names};
 
 	start(plan, out);
 	for (size_t i = 0; i < plan->step_count; i++) {
@@ -151,11 +184,30 @@ void qsb__build_verdict(const struct qsb__plan *plan, bool fold, struct qsb__ver
 			apply_name_rule(&inquiry, step);
 		else if (step->kind == QSB__STEP_NAME_GRANT)
 			apply_grant(&inquiry, step);
-		else if (qsb__path_inside(out->resolved, step->path, fold))
+		else if (qsb__path_inside(out->resolved, step->path, inquiry.fold))
 			apply_step(&inquiry, step);
 	}
 	out->own = inquiry.scratch;
 	suggest(&inquiry, apply_held(&inquiry));
+}
+
+void qsb__build_verdict(const struct qsb__plan *plan, bool fold, struct qsb__verdict *out)
+{
+	qsb__plan_verdict(plan, strlen(out->resolved), out);
+}
+
+/* Length of the part of the path that exists. */
+static size_t length_there(const struct qsb__host *host, const char *path)
+{
+	char part[QSB__PATH_MAX];
+	size_t length = strlen(path);
+
+	memcpy(part, path, length + 1);
+	while (length > 1 && host->ops->kind(host->context, part) == QSB__FILE_MISSING) {
+		length = qsb__path_parent(part);
+		part[length ? length : 1] = '\0';
+	}
+	return length ? length : 1;
 }
 
 int qsb__plan_explain_path(const struct qsb__plan *plan, const struct qsb__host *host, const char *path,
@@ -170,6 +222,6 @@ int qsb__plan_explain_path(const struct qsb__plan *plan, const struct qsb__host 
 		memcpy(out->resolved, path, strlen(path) + 1);
 		qsb__path_fold_dots(out->resolved);
 	}
-	qsb__build_verdict(plan, host->case_insensitive, out);
+	qsb__plan_verdict(plan, length_there(host, out->resolved), out);
 	return 0;
 }

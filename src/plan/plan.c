@@ -147,7 +147,7 @@ static int check_workspace(struct qsb__build *build)
 	if (result)
 		return result;
 	snprintf(verdict.resolved, sizeof(verdict.resolved), "%s", build->plan->workspace);
-	qsb__build_verdict(build->plan, build->fold, &verdict);
+	qsb__plan_verdict(build->plan, strlen(verdict.resolved), &verdict);
 	if (verdict.access & QSB__ACCESS_READ)
 		return 0;
 	return qsb__fail(build->err, QSB_E_DENIED, "workspace",

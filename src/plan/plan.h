@@ -123,11 +123,21 @@ struct qsb__verdict {
 	char resolved[4096];
 	char read_rule[256]; /* "default: everything may be read", "built-in: secrets (…)" */
 	char write_rule[256];
-	char fix[256]; /* an option that would allow what is refused, "" = none */
-	bool own;      /* the sandbox's own: what the host has there is not seen */
+	char fix[1100]; /* what would allow what is refused: an option to paste, or what to change; "" = nothing */
+	bool own;       /* the sandbox's own: what the host has there is not seen */
 };
+/* `out->resolved` is filled in already; its first `there` bytes name what exists on the host, where options begin to
+ * work: all of it, or a folder above what is missing. */
+void qsb__plan_verdict(const struct qsb__plan *plan, size_t there, struct qsb__verdict *out);
+/* The same for any absolute path of the host. */
 int qsb__plan_explain_path(const struct qsb__plan *plan, const struct qsb__host *host, const char *path,
 			   struct qsb__verdict *out, struct qsb_error *err);
+
+/*
+ * "--write PATH" as it can be pasted into a shell: what is special in a pattern is quoted for the policy, and all of it
+ * for the shell. False, and "": it does not fit, or a name holds what cannot be pasted (control characters, no UTF-8).
+ */
+bool qsb__suggest_option(char *out, size_t size, const char *option, const char *path);
 
 /* What the plan says of a host: a name or an address, with ":port" or without, where 443 is meant. Nothing is looked
  * up. QSB_E_INVALID  it is no host; the message shows the right spelling */

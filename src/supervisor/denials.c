@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "supervisor/internal.h"
 
 /* A flood of refusals must not fill the supervisor's memory. */
-enum { DENIALS_MAX = 200, GROW_BY = 16 };
+enum { DENIALS_MAX = 200, FILES_MAX = 160, GROW_BY = 16 };
 
 static int64_t now_ms(void)
 {
@@ -32,27 +33,30 @@ void qsb__deny(struct qsb__supervisor *supervisor, const struct qsb__denial *den
 {
 	struct qsb__result *result = supervisor->result;
 	struct qsb__denial *known = find(result, denial);
+	unsigned count = denial->count ? denial->count : 1;
+	/* Programs try many files; what else there was must find room behind them. */
+	size_t most = strcmp(denial->kind, "file") == 0 ? FILES_MAX : DENIALS_MAX;
 
 	if (known) {
-		known->count++;
+		known->count = known->count > UINT_MAX - count ? UINT_MAX : known->count + count;
 		return;
 	}
-	if (result->denial_count == DENIALS_MAX) {
-		result->denials_left_out++;
+	if (result->denial_count >= most) {
+		result->denials_left_out += count;
 		return;
 	}
 	if (result->denial_count % GROW_BY == 0) {
 		struct qsb__denial *more = realloc(result->denials, (result->denial_count + GROW_BY) * sizeof(*more));
 
 		if (!more) {
-			result->denials_left_out++;
+			result->denials_left_out += count;
 			return;
 		}
 		result->denials = more;
 	}
 	known = &result->denials[result->denial_count++];
 	*known = *denial;
-	known->count = 1;
+	known->count = count;
 	known->time_ms = now_ms();
 	qsb__events_denial(supervisor, known);
 }

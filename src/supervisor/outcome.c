@@ -41,6 +41,16 @@ static void note_enforced(struct qsb__supervisor *supervisor)
 			 backend->enforces(supervisor->request->plan, supervisor->sandbox, qsb__restriction_names[i]));
 }
 
+static void note_reported(struct qsb__supervisor *supervisor)
+{
+	const struct qsb__backend *backend = supervisor->request->backend;
+	struct qsb__result *result = supervisor->result;
+
+	for (size_t i = 0; qsb__report_names[i] && i < sizeof(result->reported) / sizeof(result->reported[0]); i++)
+		snprintf(result->reported[i], sizeof(result->reported[i]), "%s",
+			 backend->reports(supervisor->request->plan, supervisor->sandbox, qsb__report_names[i]));
+}
+
 static void note_outcome(struct qsb__supervisor *supervisor)
 {
 	const struct qsb__outcome *outcome = &supervisor->outcome;
@@ -84,5 +94,6 @@ void qsb__outcome_note(struct qsb__supervisor *supervisor)
 	note_outcome(supervisor);
 	note_limits(supervisor);
 	note_enforced(supervisor);
+	note_reported(supervisor);
 	qsb__watch_settle(supervisor);
 }

@@ -32,13 +32,14 @@ json_t *qsb__denial_to_json(const struct qsb__denial *denial)
 	json_object_set_new(json, "kind", json_string(denial->kind));
 	json_object_set_new(json, "operation", json_string(denial->operation));
 	json_object_set_new(json, "target", qsb__json_text(denial->target));
-	json_object_set_new(json, "rule", json_string(denial->rule));
+	json_object_set_new(json, "rule", qsb__json_text(denial->rule));
 	json_object_set_new(json, "pid", denial->pid ? json_integer(denial->pid) : json_null());
 	json_object_set_new(json, "process", denial->process[0] ? qsb__json_text(denial->process) : json_null());
 	json_object_set_new(json, "time", time_json(denial->time_ms));
-	json_object_set_new(json, "suggestion", json_string(denial->suggestion));
-	json_object_set_new(json, "detail", denial->detail[0] ? qsb__json_text(denial->detail) : json_null());
+	json_object_set_new(json, "suggestion", qsb__json_text(denial->suggestion));
 	json_object_set_new(json, "count", json_integer(denial->count));
+	if (denial->detail[0])
+		json_object_set_new(json, "detail", qsb__json_text(denial->detail));
 	return json;
 }
 
@@ -109,18 +110,30 @@ static json_t *usage_json(const struct qsb__result *result)
 	return json;
 }
 
+static void set_answer(json_t *json, const char *name, const char *answer)
+{
+	json_object_set_new(json, name,
+			    strcmp(answer, "yes") == 0  ? json_true()
+			    : strcmp(answer, "no") == 0 ? json_false()
+							: json_string(answer));
+}
+
 static json_t *enforced_json(const struct qsb__result *result)
 {
 	json_t *json = json_object();
 
-	for (size_t i = 0; qsb__restriction_names[i]; i++) {
-		const char *held = result->enforced[i];
+	for (size_t i = 0; qsb__restriction_names[i]; i++)
+		set_answer(json, qsb__restriction_names[i], result->enforced[i]);
+	return json;
+}
 
-		json_object_set_new(json, qsb__restriction_names[i],
-				    strcmp(held, "yes") == 0  ? json_true()
-				    : strcmp(held, "no") == 0 ? json_false()
-							      : json_string(held));
-	}
+/* Which refusals `denials` would have, had there been any. */
+static json_t *reported_json(const struct qsb__result *result)
+{
+	json_t *json = json_object();
+
+	for (size_t i = 0; qsb__report_names[i]; i++)
+		set_answer(json, qsb__report_names[i], result->reported[i]);
 	return json;
 }
 
@@ -167,6 +180,7 @@ static json_t *sandbox_json(const struct qsb__result *result)
 
 	json_object_set_new(json, "backend", json_string(result->backend->name));
 	json_object_set_new(json, "enforced", enforced_json(result));
+	json_object_set_new(json, "reported", reported_json(result));
 	for (size_t i = 0; i < sizeof(qsb__limit_names) / sizeof(qsb__limit_names[0]); i++)
 		json_object_set_new(limits, qsb__limit_names[i], json_string(result->limit_by[i]));
 	json_object_set_new(json, "limitsBy", limits);

@@ -454,6 +454,8 @@ int qsb__run(const struct qsb__run_request *request, struct qsb__result *result,
 		code = run_loop(supervisor, err);
 	if (code == 0) {
 		take_denials(supervisor);
+		if (request->backend->denials_left_out)
+			result->denials_left_out += request->backend->denials_left_out(supervisor->sandbox);
 		qsb__outcome_note(supervisor);
 		qsb__findings_take(supervisor);
 		qsb__events_ended(supervisor);

@@ -66,6 +66,7 @@ struct qsb__result {
 	const struct qsb__plan *plan;
 	char limit_by[9][16]; /* in the order of qsb__limit_names */
 	char enforced[8][32]; /* in the order of qsb__restriction_names */
+	char reported[4][16]; /* in the order of qsb__report_names */
 };
 
 /* memory cpus timeout processes openFiles output tmpSize fileSize diskReserve */

@@ -220,7 +220,7 @@ static void describe_internet(const struct connect_call *call, char *text, size_
 }
 
 /* Who asks: its number inside and its name. */
-static void note_caller(pid_t thread, struct qsb__denial *denial)
+void qsb__calls_name_caller(pid_t thread, struct qsb__denial *denial)
 {
 	char path[64], text[4096];
 	QSB_CLEANUP_FD int fd = -1;
@@ -256,7 +256,7 @@ static void report(const struct connect_call *call, int error)
 	snprintf(denial.kind, sizeof(denial.kind), "network");
 	snprintf(denial.operation, sizeof(denial.operation), "connect");
 	/* The caller still waits for its answer: it is there to be asked. */
-	note_caller(call->thread, &denial);
+	qsb__calls_name_caller(call->thread, &denial);
 	qsb__refusal_add(&denial);
 }
 
@@ -411,7 +411,7 @@ void qsb__calls_answer(void *context, const struct seccomp_notif *request)
 		respond(sandbox->calls_fd, request->id, qsb__affinity_set(sandbox, request));
 		break;
 	default:
-		respond(sandbox->calls_fd, request->id, EPERM);
+		respond(sandbox->calls_fd, request->id, qsb__told_refuse(request));
 	}
 }
 

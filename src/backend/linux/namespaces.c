@@ -215,6 +215,7 @@ static int begin_guard(struct qsb__sandbox *sandbox, struct qsb_error *err)
 	if (sandbox->guard && sandbox->calls_fd >= 0)
 		code = qsb__guard_start(sandbox->guard, sandbox->calls_fd, sandbox->proc_fd, qsb__calls_answer, sandbox,
 					err);
+	qsb__refusals_wake(sandbox->guard ? qsb__guard_wake_fd(sandbox->guard) : -1);
 	return code;
 }
 
@@ -288,6 +289,23 @@ static bool next_finding(struct qsb__sandbox *sandbox, struct qsb__finding *find
 static size_t findings_left_out(const struct qsb__sandbox *sandbox)
 {
 	return sandbox->guard ? qsb__guard_findings_left_out(sandbox->guard) : 0;
+}
+
+static size_t denials_left_out(struct qsb__sandbox *sandbox)
+{
+	return qsb__refusals_left_out() + (sandbox->guard ? qsb__guard_denials_left_out(sandbox->guard) : 0);
+}
+
+/* Refused files are told by the guard, refused calls by the filter. Reads of what is masked are not seen. */
+static const char *reports(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox, const char *what)
+{
+	if (strcmp(what, "calls") == 0)
+		return "yes";
+	if (!plan->report_denials)
+		return "not asked";
+	if (strcmp(what, "files") == 0)
+		return (sandbox ? sandbox->guard != NULL : qsb__guard_reports(plan)) ? "yes" : "no";
+	return "no";
 }
 
 static int tty_fd(const struct qsb__sandbox *sandbox)
@@ -417,6 +435,7 @@ static void release(struct qsb__sandbox *sandbox)
 		kill_all(sandbox);
 		wait_dead(sandbox, NULL);
 	}
+	qsb__refusals_wake(-1);
 	qsb__guard_free(sandbox->guard);
 	close_fds(sandbox);
 	qsb__cgroup_close(&sandbox->cgroup);
@@ -440,6 +459,7 @@ const struct qsb__backend qsb__backend_namespaces = {
 	.next_denial = next_denial,
 	.next_finding = next_finding,
 	.findings_left_out = findings_left_out,
+	.denials_left_out = denials_left_out,
 	.tty_fd = tty_fd,
 	.signal = send_signal,
 	.group = group,
@@ -447,6 +467,7 @@ const struct qsb__backend qsb__backend_namespaces = {
 	.wait_dead = wait_dead,
 	.measure = qsb__measure,
 	.enforces = enforces,
+	.reports = reports,
 	.limits_hit = limits_hit,
 	.limit_by = limit_by,
 	.release = release,

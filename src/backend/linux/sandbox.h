@@ -158,6 +158,11 @@ void qsb__calls_begin(struct qsb__sandbox *sandbox);
 void qsb__calls_serve(struct qsb__sandbox *sandbox);
 void qsb__calls_answer(void *sandbox, const struct seccomp_notif *request);
 
+/* told.c: tells of a call that the filter withholds, and gives the errno to answer. */
+int qsb__told_refuse(const struct seccomp_notif *request);
+/* calls.c: the number inside and the name of who calls; only while it waits. */
+void qsb__calls_name_caller(pid_t thread, struct qsb__denial *denial);
+
 /* network.c, in the child: the namespace is made beside other work, with all that the broker listens on there, then
  * entered. */
 struct qsb__network {

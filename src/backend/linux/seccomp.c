@@ -30,6 +30,8 @@
 #endif
 
 #define REFUSED(number) (SECCOMP_RET_ERRNO | (number))
+/* Refused by the supervisor, which tells of it: see told.c. It never lets such a call go on. */
+#define TOLD SECCOMP_RET_USER_NOTIF
 
 enum { LEAF_ALLOW = QSB__CALL_KINDS, LEAF_KINDS, HIGHEST = 512, TYPE_MASK = 0xf };
 enum { PROTOCOL_MPTCP = 262 };
@@ -114,12 +116,12 @@ static void load_socket_type(struct program *program)
 }
 
 /* A datagram unix socket can name any address in sendmsg, where no filter sees it. */
-static void unix_types(struct program *program)
+static void unix_types(struct program *program, unsigned otherwise)
 {
 	load_socket_type(program);
 	answer_if(program, BPF_JEQ, SOCK_STREAM, SECCOMP_RET_ALLOW);
 	answer_if(program, BPF_JEQ, SOCK_SEQPACKET, SECCOMP_RET_ALLOW);
-	answer(program, REFUSED(EPERM));
+	answer(program, otherwise);
 }
 
 static void allow_protocols(struct program *program, const unsigned *protocols, size_t count)
@@ -144,7 +146,7 @@ static void internet_types(struct program *program)
 	at = begin_case(program, SOCK_DGRAM);
 	allow_protocols(program, datagram, sizeof(datagram) / sizeof(datagram[0]));
 	end_case(program, at);
-	answer(program, REFUSED(EPERM));
+	answer(program, TOLD);
 }
 
 static void socket_block(struct program *program)
@@ -153,7 +155,7 @@ static void socket_block(struct program *program)
 
 	load_argument(program, 0);
 	at = begin_case(program, AF_UNIX);
-	unix_types(program);
+	unix_types(program, TOLD);
 	end_case(program, at);
 	at = begin_case(program, AF_INET);
 	internet_types(program);
@@ -164,9 +166,9 @@ static void socket_block(struct program *program)
 	at = begin_case(program, AF_NETLINK);
 	load_argument(program, 2);
 	answer_if(program, BPF_JEQ, NETLINK_ROUTE, SECCOMP_RET_ALLOW); /* getifaddrs asks it */
-	answer(program, REFUSED(EPERM));
+	answer(program, TOLD);
 	end_case(program, at);
-	answer(program, REFUSED(EAFNOSUPPORT));
+	answer(program, TOLD);
 }
 
 static void socketpair_block(struct program *program)
@@ -175,7 +177,7 @@ static void socketpair_block(struct program *program)
 
 	load_argument(program, 0);
 	at = begin_case(program, AF_UNIX);
-	unix_types(program);
+	unix_types(program, REFUSED(EPERM));
 	end_case(program, at);
 	answer(program, REFUSED(EAFNOSUPPORT));
 }
@@ -198,7 +200,7 @@ static void ioctl_block(struct program *program)
 
 	load_argument(program, 1);
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
-		answer_if(program, BPF_JEQ, refused[i], REFUSED(EPERM));
+		answer_if(program, BPF_JEQ, refused[i], TOLD);
 	/* KD* and VT_*: a console whose keys can be redefined types into the caller's shell. */
 	emit(program, (struct sock_filter)BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xFFFFFF00U));
 	answer_if(program, BPF_JEQ, 0x4B00, REFUSED(EPERM));
@@ -291,7 +293,7 @@ static void namespace_block(struct program *program)
 	answer_if(program, BPF_JSET,
 		  CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
 			  CLONE_NEWCGROUP,
-		  REFUSED(EPERM));
+		  TOLD);
 	answer(program, SECCOMP_RET_ALLOW);
 }
 
@@ -364,6 +366,9 @@ static void leaf(struct program *program, unsigned char kind)
 		break;
 	case QSB__CALL_ABSENT:
 		answer(program, REFUSED(ENOSYS));
+		break;
+	case QSB__CALL_TELL:
+		answer(program, TOLD);
 		break;
 	case QSB__CALL_ASK:
 		answer(program, SECCOMP_RET_USER_NOTIF);

@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 enum qsb__call_rule {
-	QSB__CALL_REFUSE,     /* EPERM */
-	QSB__CALL_ABSENT,     /* ENOSYS: programs then take an older way */
+	QSB__CALL_REFUSE, /* EPERM */
+	QSB__CALL_TELL,   /* EPERM by the supervisor, which tells of it; seldom called, so that it may cost a stop */
+	QSB__CALL_ABSENT, /* ENOSYS: programs then take an older way */
 	QSB__CALL_NAMESPACES, /* clone, unshare: refused with a namespace flag in argument 0 */
 	QSB__CALL_SOCKET,     /* the families and types that stay inside */
 	QSB__CALL_SOCKETPAIR,
@@ -43,6 +44,20 @@ struct qsb__call {
 
 extern const struct qsb__call qsb__calls[];
 extern const size_t qsb__call_count;
+
+/*
+ * Refused calls that are told: those with which a program tries for something that the sandbox is there to withhold,
+ * and whose loss somebody may have to understand. Not the ones that ordinary programs make by the way or by the
+ * thousand (kcmp of graphics libraries, move_pages of allocators, leases, console queries, set-id bits of an unpacked
+ * archive), nor those that are absent by design (io_uring, clone3): programs take another way then.
+ */
+struct qsb__told_call {
+	int number;
+	const char *name, *reason;
+};
+
+extern const struct qsb__told_call qsb__told_calls[];
+extern const size_t qsb__told_call_count;
 
 /* What live rules by name need instead: calls that the guard makes, and none that go past it. The last of the two lists
  * only where a rule denies reading. */
