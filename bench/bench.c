@@ -5,6 +5,7 @@
  *   qsb-bench throughput SLICES SLICE_MS WORKERS --next NAME COMMAND… …
  *   qsb-bench reap NAME SETTLE_MS COMMAND…
  *   qsb-bench herd COUNT
+ *   qsb-bench files COUNT      makes and removes an empty file, again and again
  */
 #include "bench.h"
 
@@ -34,7 +35,7 @@ static int read_candidates(struct plan *plan, char **argv)
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: qsb-bench latency|throughput|reap|herd … (bench/run knows how)\n");
+	fprintf(stderr, "usage: qsb-bench latency|throughput|reap|herd|files … (bench/run knows how)\n");
 	return 2;
 }
 
@@ -45,6 +46,8 @@ int main(int argc, char **argv)
 
 	if (strcmp(verb, "herd") == 0)
 		return herd(atoi(argv[2]));
+	if (strcmp(verb, "files") == 0)
+		return make_files(atoi(argv[2]));
 	if (strcmp(verb, "reap") == 0 && argc > 4)
 		return measure_reap(argv[2], atoll(argv[3]), argv + 4);
 	plan.runs = argc > 2 ? atoi(argv[2]) : 0;

@@ -32,6 +32,9 @@ int64_t now_us(void);
 int measure_latency(struct plan *plan);
 int measure_throughput(struct plan *plan);
 
+/* Makes an empty file and removes it, `count` times. */
+int make_files(int count);
+
 /* `count` processes that ignore SIGTERM and wait for ever, this one among them. */
 int herd(int count);
 

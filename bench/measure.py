@@ -12,10 +12,11 @@ class Broken(Exception):
 
 
 class Times:
-    """Many times of one thing, in microseconds."""
+    """Many times of one thing, in microseconds; `processor`: the processor time of the same runs, where it is known."""
 
-    def __init__(self, values, failures=0):
+    def __init__(self, values, failures=0, processor=None):
         self.values, self.failures = sorted(values), failures
+        self.processor = Times(processor, failures) if processor else None
 
     def at(self, share):
         return self.values[round(share * (len(self.values) - 1))]
@@ -98,7 +99,8 @@ class Place:
         arguments = ['latency', self.runs(runs)]
         for name, argv in commands.items():
             arguments += ['--next', name, *argv]
-        return {name: Times(got['times'], got['failures']) for name, got in self.ask_core(*arguments).items()}
+        return {name: Times(got['times'], got['failures'], got['processor'])
+                for name, got in self.ask_core(*arguments).items()}
 
     def throughput(self, slices, slice_ms, workers, commands):
         """{name: argv}; {name: runs a second}"""
@@ -107,3 +109,35 @@ class Place:
             arguments += ['--next', name, *argv]
         return {name: (statistics.median(got['rates']), got['failures'])
                 for name, got in self.ask_core(*arguments).items()}
+
+
+def time_rows(times, against):
+    """Rows of {name: Times}; ratios to the medians of `against`."""
+    rows = []
+    for name, got in times.items():
+        row = {'name': name, **got.summary(), 'ratios': {other: got.median / times[other].median for other in against
+                                                         if other in times and other != name}}
+        if got.failures:
+            row['note'] = f'{got.failures} of {len(got.values)} runs failed'
+        rows.append(row)
+    return rows
+
+
+def project(folder):
+    """A C project of 60 files with a Makefile."""
+    os.makedirs(folder)
+    names = [f'part{number:02}' for number in range(60)]
+    for name in names:
+        with open(os.path.join(folder, name + '.c'), 'w', encoding='ascii') as file:
+            file.write('#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n\n')
+            for number in range(3):
+                file.write(f'int {name}_{number}(const char *text, int times)\n'
+                           '{\n\tchar buffer[256];\n\tint sum = 0;\n\tfor (int i = 0; i < times; i++) {\n'
+                           '\t\tsnprintf(buffer, sizeof(buffer), "%s %d", text, i);\n'
+                           f'\t\tsum += (int)strlen(buffer) * {number + 1} + atoi(buffer);\n'
+                           '\t}\n\treturn sum;\n}\n\n')
+    with open(os.path.join(folder, 'main.c'), 'w', encoding='ascii') as file:
+        file.write('int main(void)\n{\n\treturn 0;\n}\n')
+    with open(os.path.join(folder, 'Makefile'), 'w', encoding='ascii') as file:
+        objects = ' '.join(name + '.o' for name in (*names, 'main'))
+        file.write(f'CFLAGS = -O2\nprogram: {objects}\n\t$(CC) -o $@ $^\n')

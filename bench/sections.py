@@ -5,7 +5,8 @@ import shutil
 import time
 
 import memory
-from measure import Broken
+from guard import Guard
+from measure import Broken, project, time_rows
 from network import Network
 from node import Node
 from tools import BUBBLEWRAP, OURS, PLAIN
@@ -22,7 +23,8 @@ class Sections:
 
     def all(self):
         return {'cold': self.cold, 'peers': self.peers, 'rules': self.rules, 'rate': self.rate, 'memory': self.memory,
-                'build': self.build, 'programs': self.programs, 'live': self.live, 'reap': self.reap,
+                'build': self.build, 'programs': self.programs, 'reap': self.reap,
+                **Guard(self.place, self.tools, self.reached).all(),
                 **Network(self.place, self.tools, self.reached).all(),
                 **Node(self.place, self.tools, self.reached).all()}
 
@@ -163,28 +165,6 @@ class Sections:
             rows += [{**row, 'name': f'{label}, {row["name"]}'} for row in time_rows(times, (PLAIN, BUBBLEWRAP))]
         return rows
 
-    def live(self):
-        """The sandbox with live rules by name against the same one without"""
-        if not os.path.isdir(os.path.join(self.place.workspace, 'project')):
-            project(os.path.join(self.place.workspace, 'project'))
-            self.place.give(self.place.workspace)
-        build = ['make', '-s', '-B', '-C', 'project', f'-j{self.processors}']
-        files = ['python3', '-c', 'import os\nfor i in range(20000):\n'
-                 ' os.close(os.open("f", os.O_CREAT | os.O_WRONLY)); os.unlink("f")']
-        rules = {'no live rule': [], 'about writing': ['--deny-write', '**/*.never'],
-                 'about reading': ['--deny-read', '**/*.never']}
-        rows = []
-        for label, argv, runs in (('a C build', build, 20), ('20,000 files made and removed', files, 10),
-                                  ('cold start', ['true'], 300)):
-            cpus = ['--cpus', str(self.processors)]
-            times = self.place.latency(runs, {f'{label}, {rule}': self.tools.ours(argv, [*cpus, *options])
-                                              for rule, options in rules.items()})
-            plain, writing = times[f'{label}, no live rule'], times[f'{label}, about writing']
-            self.reached[f'live {label}'] = (writing.median / plain.median if argv != ['true'] else
-                                             (writing.median - plain.median) / 1000)
-            rows += time_rows(times, (f'{label}, no live rule',))
-        return rows
-
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def reap(self):
@@ -216,18 +196,6 @@ class Sections:
         return rows
 
 
-def time_rows(times, against):
-    """Rows of {name: Times}; ratios to the medians of `against`."""
-    rows = []
-    for name, got in times.items():
-        row = {'name': name, **got.summary(), 'ratios': {other: got.median / times[other].median for other in against
-                                                         if other in times and other != name}}
-        if got.failures:
-            row['note'] = f'{got.failures} of {len(got.values)} runs failed'
-        rows.append(row)
-    return rows
-
-
 def denied_files(folder, count):
     """`count` files, a hundred a folder."""
     paths = []
@@ -239,23 +207,3 @@ def denied_files(folder, count):
         with open(paths[-1], 'w', encoding='ascii') as file:
             file.write('x')
     return paths
-
-
-def project(folder):
-    """A C project of 60 files with a Makefile."""
-    os.makedirs(folder)
-    names = [f'part{number:02}' for number in range(60)]
-    for name in names:
-        with open(os.path.join(folder, name + '.c'), 'w', encoding='ascii') as file:
-            file.write('#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n\n')
-            for number in range(3):
-                file.write(f'int {name}_{number}(const char *text, int times)\n'
-                           '{\n\tchar buffer[256];\n\tint sum = 0;\n\tfor (int i = 0; i < times; i++) {\n'
-                           '\t\tsnprintf(buffer, sizeof(buffer), "%s %d", text, i);\n'
-                           f'\t\tsum += (int)strlen(buffer) * {number + 1} + atoi(buffer);\n'
-                           '\t}\n\treturn sum;\n}\n\n')
-    with open(os.path.join(folder, 'main.c'), 'w', encoding='ascii') as file:
-        file.write('int main(void)\n{\n\treturn 0;\n}\n')
-    with open(os.path.join(folder, 'Makefile'), 'w', encoding='ascii') as file:
-        objects = ' '.join(name + '.o' for name in (*names, 'main'))
-        file.write(f'CFLAGS = -O2\nprogram: {objects}\n\t$(CC) -o $@ $^\n')
