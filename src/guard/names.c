@@ -353,6 +353,7 @@ static unsigned granted_by(const struct qsb__step *step)
 {
 	switch (step->kind) {
 	case QSB__STEP_BIND_RW:
+		return QSB__ACCESS_READ | QSB__ACCESS_WRITE | QSB__NAMES_HOST;
 	case QSB__STEP_PROC:
 	case QSB__STEP_NAME_GRANT:
 		return QSB__ACCESS_READ | QSB__ACCESS_WRITE;
@@ -361,7 +362,7 @@ static unsigned granted_by(const struct qsb__step *step)
 		return QSB__ACCESS_READ | QSB__ACCESS_WRITE | QSB__NAMES_SCRATCH;
 	case QSB__STEP_BIND_RO:
 		/* One that a denial of writing brought about says nothing of reading: another rule may deny that. */
-		return step->allows & QSB__ACCESS_READ;
+		return (step->allows & QSB__ACCESS_READ) | QSB__NAMES_HOST;
 	default:
 		return 0;
 	}

@@ -7,6 +7,7 @@
 enum {
 	QSB__NAMES_ROOT = 1,
 	QSB__NAMES_SCRATCH = 1U << 8, /* in `granted`: the sandbox's own file system */
+	QSB__NAMES_HOST = 1U << 9,    /* the host's, whatever it is mounted on */
 	QSB__NAME_BYTES = 255
 };
 

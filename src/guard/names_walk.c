@@ -124,7 +124,8 @@ static void arrive(const struct qsb__names *names, struct qsb__name_state *state
 		return;
 	state->begins |= place->leads;
 	state->writable |= (place->granted & QSB__ACCESS_WRITE) != 0;
-	state->scratch |= (place->granted & QSB__NAMES_SCRATCH) != 0;
+	if (place->granted & (QSB__NAMES_SCRATCH | QSB__NAMES_HOST))
+		state->scratch = !(place->granted & QSB__NAMES_HOST);
 	state->loose |= place->loose;
 	if (literal)
 		state->denied = literal;

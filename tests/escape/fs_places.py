@@ -140,6 +140,17 @@ def in_scratch(case):
         case.check(os.path.exists(os.path.join(folder, 'a/made')), f'{place}: the file is on the host', inside)
 
 
+@row('A-fs-13', 'in a workspace in the host\'s /tmp, too, no FIFO is left, and git makes repositories there')
+def scratch_is_not_inherited(case):
+    folder = os.path.join('/tmp', 'escape-place-' + os.path.basename(case.base))
+    os.mkdir(folder)
+    case.cleanups.append(lambda: shutil.rmtree(folder))
+    case.control(case.plain(['mkfifo', os.path.join(folder, 'outside')]).code == 0, 'no FIFO outside')
+    inside = run_in(case, folder, ['sh', '-c', 'mkfifo pipe; git init -q new && git -C new config user.name me'])
+    case.check(not os.path.lexists(os.path.join(folder, 'pipe')), 'a FIFO was left', inside)
+    case.check(os.path.exists(os.path.join(folder, 'new/.git/config')), 'git could not make a repository', inside)
+
+
 @row('W-fs-2', 'a workspace that is missing, a file, or may not be entered: an error, and nothing runs')
 def impossible(case):
     case.write('file', '')
