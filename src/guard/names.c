@@ -368,6 +368,15 @@ static unsigned granted_by(const struct qsb__step *step)
 	}
 }
 
+static void add_grant(struct qsb__names *names, const struct qsb__step *step)
+{
+	uint32_t at = add_path(names, QSB__NAMES_ROOT, step->path, strlen(step->path));
+
+	names->places[at].granted |= granted_by(step);
+	for (; at && !names->places[at].gives; at = names->places[at].key.parent)
+		names->places[at].gives = true;
+}
+
 /* Of packages: what lies in one is no project of the user's. */
 static void add_packages(struct qsb__names *names)
 {
@@ -444,8 +453,7 @@ int qsb__names_new(struct qsb__names **out, const struct qsb__plan *plan, bool (
 		if (step->kind == QSB__STEP_NAME_RULE && holds(step))
 			code = add_rule(names, (uint32_t)i, err);
 		else if (granted_by(step))
-			names->places[add_path(names, QSB__NAMES_ROOT, step->path, strlen(step->path))].granted |=
-				granted_by(step);
+			add_grant(names, step);
 	}
 	if (code == 0) {
 		add_packages(names);

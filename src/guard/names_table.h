@@ -28,6 +28,7 @@ struct qsb__names_place {
 	unsigned granted;      /* QSB__ACCESS_* that a mount here gives whatever a rule above says, SCRATCH */
 	unsigned anywhere;     /* QSB__ANYWHERE_*: the built-in rules that hold from here on */
 	bool leads;            /* a rule starts or lies below */
+	bool gives;            /* something is granted here or below */
 	bool loose;
 };
 

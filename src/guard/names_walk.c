@@ -239,6 +239,12 @@ bool qsb__names_hold_below(const struct qsb__names *names, const struct qsb__nam
 	return state->full || state->count || state->anywhere || (state->place && names->places[state->place].leads);
 }
 
+/* Where something is granted below, not all that the state denies there is denied. */
+static bool covers_all(const struct qsb__names *names, const struct qsb__name_state *state)
+{
+	return !state->place || !names->places[state->place].gives;
+}
+
 static bool is_active(const struct qsb__name_state *state, uint32_t node)
 {
 	for (uint32_t i = 0; i < state->count; i++)
@@ -251,14 +257,15 @@ bool qsb__names_difference(const struct qsb__names *names, const struct qsb__nam
 			   const struct qsb__name_state *other, struct qsb__name_state *out)
 {
 	struct qsb__name_state rest;
+	bool all = covers_all(names, other);
 
 	clear(&rest, state->access);
 	rest.place = state->place == other->place ? 0 : state->place;
-	rest.anywhere = state->anywhere & ~other->anywhere;
+	rest.anywhere = all ? state->anywhere & ~other->anywhere : state->anywhere;
 	rest.loose = state->loose;
-	rest.full = state->full && !other->full;
+	rest.full = state->full && !(all && other->full);
 	for (uint32_t i = 0; i < state->count; i++)
-		if (!is_active(other, state->active[i]))
+		if (!all || !is_active(other, state->active[i]))
 			rest.active[rest.count++] = state->active[i];
 	*out = rest;
 	return qsb__names_hold_below(names, out);
