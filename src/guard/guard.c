@@ -40,14 +40,6 @@ bool qsb__guard_stops_reading(const struct qsb__plan *plan)
 	return false;
 }
 
-/* Flags of seccomp(2) are looked at before the program: a missing one is EINVAL, a missing program EFAULT. */
-bool qsb__guard_available(void)
-{
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-		       SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, NULL) != 0 &&
-	       errno == EFAULT;
-}
-
 bool qsb__guard_reports(const struct qsb__plan *plan)
 {
 	return plan->report_denials && !plan->allow_nested_sandbox && qsb__guard_available();

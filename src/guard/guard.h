@@ -39,12 +39,25 @@ bool qsb__guard_needed(const struct qsb__plan *plan);
 /* Does one of them deny reading? Then opens for reading stop as well. */
 bool qsb__guard_stops_reading(const struct qsb__plan *plan);
 
-/* Can this kernel hold live rules at all? For doctor. */
+/* Can this kernel hold live rules at all? Cheap: a start asks it. Whether a sandbox around this one is in the way shows
+ * when the filter is installed. */
 bool qsb__guard_available(void);
 
 /* Are refused files wanted, and can they be told here? Then the guard runs also where it has no rule to hold. A sandbox
  * inside makes mounts of its own, which it would get in the way of. */
 bool qsb__guard_reports(const struct qsb__plan *plan);
+
+/* What is missing, found by trying: for doctor. */
+enum qsb__guard_lack {
+	QSB__LACK_NOTHING,
+	QSB__LACK_FLAGS,       /* WAIT_KILLABLE_RECV */
+	QSB__LACK_DESCRIPTORS, /* ADDFD with SEND */
+	QSB__LACK_FILTER,
+	QSB__LACK_LISTENER /* there is one already */
+};
+enum qsb__guard_lack qsb__guard_lacks(void);
+/* NULL = nothing; *fix is the smallest change that would help. */
+const char *qsb__guard_lack_text(enum qsb__guard_lack lack, const char **fix);
 
 /* Can this plan's live rules be held by this kernel, from here? 0, or QSB_E_UNSUPPORTED with the cause and the fix. */
 int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err);

@@ -162,26 +162,35 @@ static void probe_mounts(struct qsb__probe *probe)
 		snprintf(row->fix, sizeof(row->fix), "use Linux 5.12 or newer");
 }
 
-static void probe_filter(struct qsb__probe *probe)
+static void probe_filter(struct qsb__probe *probe, enum qsb__guard_lack lack)
 {
 	uint32_t notify = SECCOMP_RET_USER_NOTIF;
-	bool ok = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0 && has_call(SYS_pidfd_getfd);
-	struct qsb__probe_row *row = add_row(probe, "system call filter", ok, true);
+	bool known = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0 && has_call(SYS_pidfd_getfd);
+	bool taken = lack == QSB__LACK_LISTENER || lack == QSB__LACK_FILTER;
+	struct qsb__probe_row *row = add_row(probe, "system call filter", known && !taken, true);
+	const char *fix, *cause = qsb__guard_lack_text(lack, &fix);
 
-	describe(row, ok ? "seccomp with answers by the supervisor" : "seccomp cannot ask a supervisor here");
-	if (!ok)
+	if (!known) {
+		describe(row, "seccomp cannot ask a supervisor here");
 		snprintf(row->fix, sizeof(row->fix), "use Linux 5.6 or newer, with CONFIG_SECCOMP_FILTER");
+	} else if (taken) {
+		describe(row, "%s", cause);
+		snprintf(row->fix, sizeof(row->fix), "%s", fix);
+	} else {
+		describe(row, "seccomp with answers by the supervisor");
+	}
 }
 
-static void probe_rules(struct qsb__probe *probe)
+static void probe_rules(struct qsb__probe *probe, enum qsb__guard_lack lack)
 {
-	bool ok = qsb__guard_available();
-	struct qsb__probe_row *row = add_row(probe, "rules by name", ok, false);
+	struct qsb__probe_row *row = add_row(probe, "live rules", lack == QSB__LACK_NOTHING, false);
+	const char *fix, *cause = qsb__guard_lack_text(lack, &fix);
 
-	describe(row, ok ? "denied patterns and paths that do not exist yet are held while the command runs"
-			 : "denied patterns and paths that do not exist yet are refused");
-	if (!ok)
-		snprintf(row->fix, sizeof(row->fix), "use Linux 5.19 or newer");
+	if (cause)
+		describe(row, "denied and protected names that do not exist yet are not held: %s", cause);
+	else
+		describe(row, "denied and protected names that do not exist yet are held while the command runs");
+	snprintf(row->fix, sizeof(row->fix), "%s", fix);
 }
 
 static void probe_landlock(struct qsb__probe *probe)
@@ -258,6 +267,7 @@ static void probe_network(struct qsb__probe *probe)
 
 void qsb__namespaces_probe(struct qsb__probe *probe)
 {
+	enum qsb__guard_lack lack = qsb__guard_lacks();
 	struct utsname system;
 	struct qsb__probe_row *row;
 
@@ -268,8 +278,8 @@ void qsb__namespaces_probe(struct qsb__probe *probe)
 		describe(row, "%s %s %s", system.sysname, system.release, system.machine);
 	probe_namespaces(probe);
 	probe_mounts(probe);
-	probe_filter(probe);
-	probe_rules(probe);
+	probe_filter(probe, lack);
+	probe_rules(probe, lack);
 	probe_landlock(probe);
 	probe_limits(probe);
 	probe_sockets(probe);
