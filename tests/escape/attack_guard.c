@@ -27,9 +27,43 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define NEW_NAME   "deep/new.key"
-#define OLD_NAME   "deep/old.key"
-#define OLD_FOLDER "deep/dir.key"
+#define NEW_NAME   name("deep/new.key")
+#define OLD_NAME   name("deep/old.key")
+#define OLD_FOLDER name("deep/dir.key")
+
+/* QSB_NAMES="new.key=.envrc:gone=.github" stands for other rules: those components are called so. */
+static const char *other_name(const char *part, size_t length, size_t *other_length)
+{
+	const char *at = getenv("QSB_NAMES");
+
+	for (; at && *at; at += strcspn(at, ":"), at += *at == ':')
+		if (strncmp(at, part, length) == 0 && at[length] == '=') {
+			*other_length = strcspn(at + length + 1, ":");
+			return at + length + 1;
+		}
+	*other_length = length;
+	return part;
+}
+
+static const char *name(const char *path)
+{
+	static char texts[8][2 * PATH_MAX];
+	static unsigned next;
+	char *text = texts[next++ % 8], *to = text;
+
+	while (*path) {
+		size_t length = strcspn(path, "/"), other_length;
+		const char *other = other_name(path, length, &other_length);
+
+		memcpy(to, other, other_length);
+		to += other_length;
+		path += length;
+		if (*path)
+			*to++ = *path++;
+	}
+	*to = '\0';
+	return text;
+}
 
 static long must(const char *step, long result)
 {
@@ -97,7 +131,7 @@ static long truncate_path(void)
 
 static long create_below(void)
 {
-	return make(OLD_FOLDER "/new");
+	return make(name("deep/dir.key/new"));
 }
 
 static long nameless_by_proc(void)
@@ -138,17 +172,17 @@ static long rename_folder_away(void)
 
 static long rename_holder(void)
 {
-	return rename("prep", "gone");
+	return rename("prep", name("gone"));
 }
 
 static long rename_floating_holder(void)
 {
-	return rename("conf", "sub/.conf");
+	return rename("conf", name("sub/.conf"));
 }
 
 static long exchange_holders(void)
 {
-	return renameat2(AT_FDCWD, "prep", AT_FDCWD, "hold", RENAME_EXCHANGE);
+	return renameat2(AT_FDCWD, "prep", AT_FDCWD, name("hold"), RENAME_EXCHANGE);
 }
 
 static long exchange_files(void)
@@ -158,24 +192,24 @@ static long exchange_files(void)
 
 static long link_at_beginning(void)
 {
-	return symlink("prep", "gone");
+	return symlink("prep", name("gone"));
 }
 
 static long link_moved_to_beginning(void)
 {
 	must("symlink", symlink("prep", "other"));
-	return rename("other", "gone");
+	return rename("other", name("gone"));
 }
 
 static long link_linked_to_beginning(void)
 {
 	must("symlink", symlink("prep", "other"));
-	return link("other", "gone");
+	return link("other", name("gone"));
 }
 
 static long link_at_floating_beginning(void)
 {
-	return symlink("../conf", "sub/.conf");
+	return symlink("../conf", name("sub/.conf"));
 }
 
 static long symlink_name(void)
@@ -277,7 +311,7 @@ static long remove_name(void)
 
 static long remove_below(void)
 {
-	return unlink(OLD_FOLDER "/f");
+	return unlink(name("deep/dir.key/f"));
 }
 
 static long make_folder(void)
@@ -292,27 +326,27 @@ static long make_node(void)
 
 static long by_folder(void)
 {
-	return put((int)must("open", open("deep", O_RDONLY | O_DIRECTORY)), "new.key", O_CREAT | O_WRONLY);
+	return put((int)must("open", open("deep", O_RDONLY | O_DIRECTORY)), name("new.key"), O_CREAT | O_WRONLY);
 }
 
 static long by_place(void)
 {
-	return put((int)must("open", open("deep", O_PATH)), "new.key", O_CREAT | O_WRONLY);
+	return put((int)must("open", open("deep", O_PATH)), name("new.key"), O_CREAT | O_WRONLY);
 }
 
 static long by_working_folder(void)
 {
 	must("chdir", chdir("deep"));
-	return make("new.key");
+	return make(name("new.key"));
 }
 
 static long by_folder_that_moves(void)
 {
 	int folder = (int)must("open", open("prep", O_RDONLY | O_DIRECTORY));
 
-	must("unlink", unlink("prep/secret"));
-	must("rename", rename("prep", "gone"));
-	return put(folder, "secret", O_CREAT | O_WRONLY);
+	must("unlink", unlink(name("prep/secret")));
+	must("rename", rename("prep", name("gone")));
+	return put(folder, name("secret"), O_CREAT | O_WRONLY);
 }
 
 static long by_proc(const char *format)
@@ -326,33 +360,33 @@ static long by_proc(const char *format)
 
 static long by_proc_folder(void)
 {
-	return make("/proc/self/cwd/" NEW_NAME);
+	return make(name("/proc/self/cwd/deep/new.key"));
 }
 
 static long by_proc_thread(void)
 {
-	return make("/proc/thread-self/cwd/" NEW_NAME);
+	return make(name("/proc/thread-self/cwd/deep/new.key"));
 }
 
 static long by_proc_root(void)
 {
-	return by_proc("/proc/self/root%s/" NEW_NAME);
+	return by_proc(name("/proc/self/root%s/deep/new.key"));
 }
 
 static long by_absolute_path(void)
 {
-	return by_proc("%s/" NEW_NAME);
+	return by_proc(name("%s/deep/new.key"));
 }
 
 static long by_dots(void)
 {
-	return make("sub/.././/deep/../deep/new.key");
+	return make(name("sub/.././/deep/../deep/new.key"));
 }
 
 static long by_link_upwards(void)
 {
 	must("symlink", symlink("..", "sub/up"));
-	return make("sub/up/" NEW_NAME);
+	return make(name("sub/up/deep/new.key"));
 }
 
 static long by_dangling_link(void)
@@ -370,8 +404,9 @@ static long by_links_of_links(void)
 
 static long by_socket(void)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = NEW_NAME};
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
 
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", NEW_NAME);
 	return bind((int)must("socket", socket(AF_UNIX, SOCK_STREAM, 0)), (struct sockaddr *)&address, sizeof(address));
 }
 

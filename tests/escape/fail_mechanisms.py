@@ -199,3 +199,35 @@ def no_resources(case):
                 os.unlink(marker)
             continue
         judge(case, outcome, f'ulimit {limit}')
+
+
+# Installs a filter with a listener, keeps that open, and runs the command below it.
+TAKEN = '''import ctypes, os, sys
+class Instruction(ctypes.Structure):
+    _fields_ = [('code', ctypes.c_ushort), ('jt', ctypes.c_ubyte), ('jf', ctypes.c_ubyte), ('k', ctypes.c_uint)]
+class Program(ctypes.Structure):
+    _fields_ = [('length', ctypes.c_ushort), ('code', ctypes.POINTER(Instruction))]
+libc = ctypes.CDLL(None, use_errno=True)
+allow = Instruction(6, 0, 0, 0x7fff0000)
+program = Program(1, ctypes.pointer(allow))
+number = 317 if os.uname().machine == 'x86_64' else 277
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.syscall(number, 1, 8, ctypes.byref(program)) >= 0
+child = os.fork()
+if child == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+'''
+
+
+@row('A-fail-1', 'below a sandbox that answers system calls already, nothing runs, and the cause and the way out are said')
+def listener_taken(case):
+    below = ['python3', '-c', TAKEN]
+    case.control(case.plain([*below, '/bin/sh', '-c', 'exit 7']).code == 7, 'no such filter can be installed here')
+    for options in ((), ('--protect-new-names', 'false')):
+        outcome = case.plain([*below, case.program, 'run', '--workspace', case.work, *options, '--', 'sh', '-c', 'echo ran >marker'])
+        case.same(outcome.code, 125, 'exit status', outcome)
+        case.check('answers system calls already' in outcome.err and 'outside' in outcome.err, 'cause and fix', outcome)
+        case.check(not os.path.exists(os.path.join(case.work, 'marker')), 'the command ran', outcome)
+    outcome = case.plain([*below, case.program, 'doctor'])
+    rows = [line for line in outcome.out.splitlines() if 'live rules' in line or 'system call filter' in line]
+    case.check(len(rows) >= 2 and all('already' in line for line in rows), 'doctor', outcome)

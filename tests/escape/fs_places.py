@@ -295,6 +295,15 @@ def any_case(case):
         argv = [case.program, 'run', '--workspace', folder, '--', 'sh', '-c', text + '; true', 'sh', *spellings]
         after = on_host(case, setup, ['sh', '-c', f'"$@"; echo "code $?" >&2; cd "{folder}"{look}', 'sh', *argv])
         case.same(after.out, untouched.out, f'protected files after: {text}', after)
+    # And names that do not exist: in any case, and as another system reads them.
+    bare = f'lowntfs-3g -o ignore_case,umask=077 "{image}" "{folder}"; cd "{folder}"; rm -rf sub .vscode .envrc .mcp.json; mkdir sub'
+    made = ('.ENVRC', '.envrc', '.Mcp.Json', 'sub/.GIT/Config', 'sub/.git/hooks/new', '.vsCode/new', '.envrc.', '.envrc ',
+            '.envrc::$DATA', '.envrc:other', 'ENVRC~1', 'sub/GIT~1/config', '.env\u200crc', '.m\u017fcode/x', '.vſcode/x')
+    text = 'for name; do mkdir -p "$(dirname "$name")"; echo planted >"$name"; done; echo x >plain; true'
+    argv = [case.program, 'run', '--workspace', folder, '--', 'sh', '-c', text, 'sh', *made]
+    look = f'cd "{folder}"; find . -type f | sort'
+    after = on_host(case, bare, ['sh', '-c', f'"$@"; echo "code $?" >&2; {look}', 'sh', *argv])
+    case.same(after.out, './.m\u017fcode/x\n./key.pem\n./plain\n', 'what could be made', after)
     argv = [case.program, 'run', '--workspace', folder, '--deny-read', folder + '/key.pem', '--', 'cat', 'KEY.PEM', 'Key.pem']
     secret = on_host(case, setup, argv)
     case.check('as it was' not in secret.out, 'a denied file was read in another case', secret)
