@@ -49,7 +49,7 @@ enum qsb__guard_lack qsb__guard_lacks(void)
 	pthread_t thread;
 
 	if (!qsb__guard_available())
-		return QSB__LACK_FLAGS;
+		return errno == EINVAL ? QSB__LACK_FLAGS : QSB__LACK_FILTER;
 	if (pthread_create(&thread, NULL, try_listener, &lack) != 0)
 		return QSB__LACK_FILTER;
 	pthread_join(thread, NULL);

@@ -128,7 +128,8 @@ static const char *find_obstacle(const struct qsb__plan *plan)
 {
 	if (plan->allow_nested_sandbox)
 		return "not with allowNestedSandbox, since a sandbox inside makes mounts and folders of its own";
-	return qsb__guard_available() ? NULL : "that needs Linux 5.19";
+	/* A kernel without any such filter, or a host that forbids them, runs nothing at all: the start says so. */
+	return qsb__guard_available() || errno != EINVAL ? NULL : "that needs Linux 5.19";
 }
 
 int qsb__guard_check(const struct qsb__plan *plan, struct qsb_error *err)
