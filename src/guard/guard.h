@@ -33,7 +33,7 @@ struct qsb__guard;
  * time. */
 typedef void (*qsb__guard_other)(void *context, const struct seccomp_notif *call);
 
-/* Must the steps of this plan be held live? Built-in rules are not, yet: the one condition is here. */
+/* Must this step be held live? The one condition is here. */
 bool qsb__guard_holds_step(const struct qsb__step *step);
 bool qsb__guard_needed(const struct qsb__plan *plan);
 /* Does one of them deny reading? Then opens for reading stop as well. */

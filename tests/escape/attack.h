@@ -28,6 +28,9 @@ extern const struct attack attacks_tty[], attacks_proc[], attacks_privilege[], a
 int attack_verdict(const char *call, long result);
 /* A step before the attack failed. Prints errno and returns ATTACK_BROKEN. */
 int attack_broken(const char *step);
+
+/* The path, with the components that QSB_NAMES names called otherwise. */
+const char *attack_name(const char *path);
 /* A number of any base; ends the program as broken when `text` is none. */
 uint64_t attack_number(const char *text);
 

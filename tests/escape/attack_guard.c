@@ -27,43 +27,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define NEW_NAME   name("deep/new.key")
-#define OLD_NAME   name("deep/old.key")
-#define OLD_FOLDER name("deep/dir.key")
-
-/* QSB_NAMES="new.key=.envrc:gone=.github" stands for other rules: those components are called so. */
-static const char *other_name(const char *part, size_t length, size_t *other_length)
-{
-	const char *at = getenv("QSB_NAMES");
-
-	for (; at && *at; at += strcspn(at, ":"), at += *at == ':')
-		if (strncmp(at, part, length) == 0 && at[length] == '=') {
-			*other_length = strcspn(at + length + 1, ":");
-			return at + length + 1;
-		}
-	*other_length = length;
-	return part;
-}
-
-static const char *name(const char *path)
-{
-	static char texts[8][2 * PATH_MAX];
-	static unsigned next;
-	char *text = texts[next++ % 8], *to = text;
-
-	while (*path) {
-		size_t length = strcspn(path, "/"), other_length;
-		const char *other = other_name(path, length, &other_length);
-
-		memcpy(to, other, other_length);
-		to += other_length;
-		path += length;
-		if (*path)
-			*to++ = *path++;
-	}
-	*to = '\0';
-	return text;
-}
+#define NEW_NAME   attack_name("deep/new.key")
+#define OLD_NAME   attack_name("deep/old.key")
+#define OLD_FOLDER attack_name("deep/dir.key")
 
 static long must(const char *step, long result)
 {
@@ -131,7 +97,7 @@ static long truncate_path(void)
 
 static long create_below(void)
 {
-	return make(name("deep/dir.key/new"));
+	return make(attack_name("deep/dir.key/new"));
 }
 
 static long nameless_by_proc(void)
@@ -172,17 +138,17 @@ static long rename_folder_away(void)
 
 static long rename_holder(void)
 {
-	return rename("prep", name("gone"));
+	return rename("prep", attack_name("gone"));
 }
 
 static long rename_floating_holder(void)
 {
-	return rename("conf", name("sub/.conf"));
+	return rename("conf", attack_name("sub/.conf"));
 }
 
 static long exchange_holders(void)
 {
-	return renameat2(AT_FDCWD, "prep", AT_FDCWD, name("hold"), RENAME_EXCHANGE);
+	return renameat2(AT_FDCWD, "prep", AT_FDCWD, attack_name("hold"), RENAME_EXCHANGE);
 }
 
 static long exchange_files(void)
@@ -192,24 +158,24 @@ static long exchange_files(void)
 
 static long link_at_beginning(void)
 {
-	return symlink("prep", name("gone"));
+	return symlink("prep", attack_name("gone"));
 }
 
 static long link_moved_to_beginning(void)
 {
 	must("symlink", symlink("prep", "other"));
-	return rename("other", name("gone"));
+	return rename("other", attack_name("gone"));
 }
 
 static long link_linked_to_beginning(void)
 {
 	must("symlink", symlink("prep", "other"));
-	return link("other", name("gone"));
+	return link("other", attack_name("gone"));
 }
 
 static long link_at_floating_beginning(void)
 {
-	return symlink("../conf", name("sub/.conf"));
+	return symlink("../conf", attack_name("sub/.conf"));
 }
 
 static long symlink_name(void)
@@ -311,7 +277,7 @@ static long remove_name(void)
 
 static long remove_below(void)
 {
-	return unlink(name("deep/dir.key/f"));
+	return unlink(attack_name("deep/dir.key/f"));
 }
 
 static long make_folder(void)
@@ -326,27 +292,27 @@ static long make_node(void)
 
 static long by_folder(void)
 {
-	return put((int)must("open", open("deep", O_RDONLY | O_DIRECTORY)), name("new.key"), O_CREAT | O_WRONLY);
+	return put((int)must("open", open("deep", O_RDONLY | O_DIRECTORY)), attack_name("new.key"), O_CREAT | O_WRONLY);
 }
 
 static long by_place(void)
 {
-	return put((int)must("open", open("deep", O_PATH)), name("new.key"), O_CREAT | O_WRONLY);
+	return put((int)must("open", open("deep", O_PATH)), attack_name("new.key"), O_CREAT | O_WRONLY);
 }
 
 static long by_working_folder(void)
 {
 	must("chdir", chdir("deep"));
-	return make(name("new.key"));
+	return make(attack_name("new.key"));
 }
 
 static long by_folder_that_moves(void)
 {
 	int folder = (int)must("open", open("prep", O_RDONLY | O_DIRECTORY));
 
-	must("unlink", unlink(name("prep/secret")));
-	must("rename", rename("prep", name("gone")));
-	return put(folder, name("secret"), O_CREAT | O_WRONLY);
+	must("unlink", unlink(attack_name("prep/secret")));
+	must("rename", rename("prep", attack_name("gone")));
+	return put(folder, attack_name("secret"), O_CREAT | O_WRONLY);
 }
 
 static long by_proc(const char *format)
@@ -360,33 +326,33 @@ static long by_proc(const char *format)
 
 static long by_proc_folder(void)
 {
-	return make(name("/proc/self/cwd/deep/new.key"));
+	return make(attack_name("/proc/self/cwd/deep/new.key"));
 }
 
 static long by_proc_thread(void)
 {
-	return make(name("/proc/thread-self/cwd/deep/new.key"));
+	return make(attack_name("/proc/thread-self/cwd/deep/new.key"));
 }
 
 static long by_proc_root(void)
 {
-	return by_proc(name("/proc/self/root%s/deep/new.key"));
+	return by_proc(attack_name("/proc/self/root%s/deep/new.key"));
 }
 
 static long by_absolute_path(void)
 {
-	return by_proc(name("%s/deep/new.key"));
+	return by_proc(attack_name("%s/deep/new.key"));
 }
 
 static long by_dots(void)
 {
-	return make(name("sub/.././/deep/../deep/new.key"));
+	return make(attack_name("sub/.././/deep/../deep/new.key"));
 }
 
 static long by_link_upwards(void)
 {
 	must("symlink", symlink("..", "sub/up"));
-	return make(name("sub/up/deep/new.key"));
+	return make(attack_name("sub/up/deep/new.key"));
 }
 
 static long by_dangling_link(void)
