@@ -113,6 +113,9 @@ static int refuse_change(struct qsb__stop *stop, const struct qsb__git_move *mov
 	struct stat status;
 	int code = qsb__git_read_text(move->to, move->to_name, &before, &before_length, &status);
 
+	/* `git init` in a repository that is there sets what is set. That the lock goes is all that would happen. */
+	if (code == 0 && length == before_length && memcmp(before, text, length) == 0)
+		return unlinkat(move->from, move->from_name, 0) == 0 ? 0 : -errno;
 	if (code == 0 || code == -ENOENT)
 		qsb__git_config_difference(&(struct qsb__git_text){before ? before : "", before_length},
 					   &(struct qsb__git_text){text, length}, keys, sizeof(keys));

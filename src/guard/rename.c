@@ -151,6 +151,10 @@ long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call)
 		if (to.place.denied && !from.place.denied && qsb__git_is_config(&move))
 			return qsb__git_put_config(stop, &move);
 		code = judge_ends(stop, call->flags, &from, &to);
+		if (code == 0 && (!to.exists || call->flags & RENAME_EXCHANGE))
+			code = qsb__git_judge_room(stop, to.last, &to.place);
+		if (code == 0 && call->flags & RENAME_EXCHANGE)
+			code = qsb__git_judge_room(stop, from.last, &from.place);
 	}
 	if (code != 0)
 		return code;
