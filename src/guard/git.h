@@ -70,6 +70,7 @@ enum qsb__git_act {
 	QSB__GIT_MAKE,   /* a folder `hooks` */
 	QSB__GIT_CREATE, /* a file in it that no hook is called: hooks/x.sample */
 	QSB__GIT_EMPTY,  /* a config without anything in it */
+	QSB__GIT_SET,    /* settings that were judged */
 	QSB__GIT_LIST,   /* .gitmodules, next to a git folder */
 	QSB__GIT_MODE,
 	QSB__GIT_REMOVE

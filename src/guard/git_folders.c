@@ -313,6 +313,8 @@ bool qsb__git_lets(struct qsb__stop *stop, enum qsb__git_act act, int folder, co
 	case QSB__GIT_LIST:
 		return false;
 	case QSB__GIT_EMPTY:
+		return own && strcmp(name, "config") == 0;
+	case QSB__GIT_SET:
 		return own && is_config(name);
 	case QSB__GIT_MODE:
 		return hooks ? ends_with(name, strlen(name), ".sample") : is_config(name) || strcmp(name, "hooks") == 0;

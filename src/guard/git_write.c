@@ -143,7 +143,7 @@ int qsb__git_put_config(struct qsb__stop *stop, const struct qsb__git_move *move
 			      code == -EFBIG    ? "the file is too long for git's settings"
 			      : code == -EINVAL ? "it is not a plain file"
 						: "it cannot be read");
-	if (!qsb__git_lets(stop, QSB__GIT_EMPTY, move->to, move->to_name, move->place))
+	if (!qsb__git_lets(stop, QSB__GIT_SET, move->to, move->to_name, move->place))
 		return refuse_change(stop, move, text, length);
 	folder_of(move->place, folder);
 	qsb__git_config_judge(text, length, folder, &verdict);
