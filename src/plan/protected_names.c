@@ -114,5 +114,5 @@ const char *const qsb__unscanned_folders[] = {
 };
 
 const char *const qsb__package_folders[] = {
-	"vendor", "dist-packages", ".cargo", ".gem", ".nuget", ".pub-cache", "Pods", NULL,
+	"vendor", "dist-packages", "_cacache", ".cargo", ".gem", ".nuget", ".pub-cache", "Pods", NULL,
 };

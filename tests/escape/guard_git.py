@@ -114,6 +114,7 @@ os.chmod('r/.git/config', 0o600)
 def npm_git_dependency(case):
     folder = project(case, 'dependency')
     case.write('dependency/package.json', '{"name": "dependency", "version": "1.0.0"}')
+    case.write('dependency/.github/workflows/ci.yml', 'on: push')
     case.worked(case.plain(['sh', '-c', 'git add -A && git commit -qm package'], cwd=folder))
     case.write('package.json', json.dumps({'name': 'app', 'version': '1.0.0',
                                            'dependencies': {'dependency': f'git+file://{folder}'}}))
