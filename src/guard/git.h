@@ -72,7 +72,7 @@ enum qsb__git_act {
 	QSB__GIT_EMPTY,  /* a config without anything in it */
 	QSB__GIT_SET,    /* settings that were judged */
 	QSB__GIT_LIST,   /* .gitmodules, next to a git folder */
-	QSB__GIT_MODE,
+	QSB__GIT_CHANGE, /* mode, owner, times, attributes */
 	QSB__GIT_REMOVE
 };
 bool qsb__git_lets(struct qsb__stop *stop, enum qsb__git_act act, int folder, const char *last,

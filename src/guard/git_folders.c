@@ -316,7 +316,7 @@ bool qsb__git_lets(struct qsb__stop *stop, enum qsb__git_act act, int folder, co
 		return own && strcmp(name, "config") == 0;
 	case QSB__GIT_SET:
 		return own && is_config(name);
-	case QSB__GIT_MODE:
+	case QSB__GIT_CHANGE:
 		return hooks ? ends_with(name, strlen(name), ".sample") : is_config(name) || strcmp(name, "hooks") == 0;
 	case QSB__GIT_REMOVE:
 		return hooks || is_config(name) || strcmp(name, "hooks") == 0;

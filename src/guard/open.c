@@ -199,7 +199,9 @@ static bool lets_git(struct opening *opening, const struct stat *status)
 		return false;
 	if (qsb__git_lets(stop, QSB__GIT_CREATE, opening->folder, opening->last, &opening->place))
 		return true;
-	if (status || !qsb__git_lets(stop, QSB__GIT_EMPTY, opening->folder, opening->last, &opening->place) ||
+	/* Whoever wants it to be new has something to write, as cp and tar have. */
+	if (status || (opening->flags & O_EXCL) ||
+	    !qsb__git_lets(stop, QSB__GIT_EMPTY, opening->folder, opening->last, &opening->place) ||
 	    !qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
 		return false;
 	fd = openat(opening->folder, opening->name, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,

@@ -106,6 +106,7 @@ open('r/.git/hooks/README.sample', 'w').write('see githooks')
 with open('r/.git/config.lock', 'x') as file: file.write('[core]\\n\\tbare = false\\n')
 os.rename('r/.git/config.lock', 'r/.git/config')
 os.chmod('r/.git/config', 0o600)
+os.utime('r/.git/hooks/README.sample', (1, 1)); os.utime('r/.git/hooks', (1, 1))
 '''
     same_as_outside(case, f'python3 - <<"P"\n{script}\nP\n')
 
