@@ -295,7 +295,8 @@ struct qsb_result {
 	const struct qsb_denial *denials;
 	size_t denial_count;
 
-	/* The policy's filesystem.gitFindings says whether they are moved. A repository whose settings were moved works
+	/* Looked for where the command's file calls are answered (filesystem.protectNewNames, reportDenials); the
+	 * policy's filesystem.gitFindings says whether they are moved. A repository whose settings were moved works
 	 * on with git's defaults, and without its remotes. */
 	const struct qsb_finding *findings;
 	size_t finding_count;

@@ -187,7 +187,8 @@ static int find_object(struct qsb__stop *stop, const struct qsb__change *change)
 	return object >= 0 && (fcntl(object, F_GETFL) & O_PATH) ? -EBADF : object;
 }
 
-/* git tries out whether the file system keeps an execute bit, on the settings it has just made. */
+/* git tries out whether the file system keeps an execute bit, on the settings it has just made; cp gives examples of
+ * hooks the times they had. What a file says stays as it is. */
 static int judge_object(struct qsb__stop *stop, const struct qsb__change *change, int object, struct qsb__place *place)
 {
 	int code = qsb__judge_place(stop, object, NULL, place);
@@ -198,12 +199,12 @@ static int judge_object(struct qsb__stop *stop, const struct qsb__change *change
 
 	if (code != 0 || !place->denied)
 		return code;
-	if (change->what != QSB__CHANGE_MODE || !slash || slash == place->path)
+	if (change->what == QSB__CHANGE_SIZE || !slash || slash == place->path)
 		return qsb__judge_refuse(stop, change->what == QSB__CHANGE_SIZE ? "write" : "change", place);
 	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - place->path), place->path);
 	above = qsb__resolve(stop, AT_FDCWD, folder, true, true);
 	lets = above >= 0 && qsb__judge_is_inside(stop, object, place->path) &&
-	       qsb__git_lets(stop, QSB__GIT_MODE, above, slash + 1, place);
+	       qsb__git_lets(stop, QSB__GIT_CHANGE, above, slash + 1, place);
 	return lets ? 0 : qsb__judge_refuse(stop, "change", place);
 }
 

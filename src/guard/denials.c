@@ -48,6 +48,7 @@ bool qsb__guard_is_told(struct qsb__guard *guard, struct qsb__denial *denial)
 	    qsb__ledger_beside(&guard->denials, denial) < NAMES_OF_A_FOLDER)
 		return false;
 	memcpy(slash, "/*", 3);
+	denial->detail[0] = '\0';
 	return qsb__ledger_count(&guard->denials, denial);
 }
 
@@ -79,13 +80,15 @@ static void deny(struct qsb__stop *stop, const char *operation, const char *targ
 	snprintf(denial.kind, sizeof(denial.kind), "file");
 	snprintf(denial.operation, sizeof(denial.operation), "%s", operation);
 	qsb__denial_set_target(&denial, target);
+	snprintf(denial.detail, sizeof(denial.detail), "%s", detail);
 	if (qsb__guard_is_told(stop->guard, &denial))
 		return;
 	if (!qsb__denial_explain(&denial, stop->guard->plan, target, qsb__guard_length_there(target),
 				 reads ? QSB__ACCESS_READ : QSB__ACCESS_WRITE))
 		snprintf(denial.rule, sizeof(denial.rule), "%.200s",
-			 step ? step->rule : "name rule: a link where a denied path begins");
-	snprintf(denial.detail, sizeof(denial.detail), "%s", detail);
+			 step      ? step->rule
+			 : *detail ? "/filesystem/protectNames"
+				   : "name rule: a link where a denied path begins");
 	qsb__guard_name_process(stop, &denial);
 	qsb__guard_add_denial(stop->guard, &denial);
 }

@@ -61,6 +61,8 @@ static inline bool qsb__git_is_part(const char *name)
 		return false;
 	}
 }
+/* May one more folder come to be a git folder? What could not be looked at afterwards is refused. 0 or -EACCES. */
+int qsb__git_judge_room(struct qsb__stop *stop, const char *last, const struct qsb__place *place);
 bool qsb__git_is_made(struct qsb__guard *guard, int folder);
 
 /* What git does to denied names of a folder that it makes, and that cannot do harm. */
@@ -68,8 +70,9 @@ enum qsb__git_act {
 	QSB__GIT_MAKE,   /* a folder `hooks` */
 	QSB__GIT_CREATE, /* a file in it that no hook is called: hooks/x.sample */
 	QSB__GIT_EMPTY,  /* a config without anything in it */
+	QSB__GIT_SET,    /* settings that were judged */
 	QSB__GIT_LIST,   /* .gitmodules, next to a git folder */
-	QSB__GIT_MODE,
+	QSB__GIT_CHANGE, /* mode, owner, times, attributes */
 	QSB__GIT_REMOVE
 };
 bool qsb__git_lets(struct qsb__stop *stop, enum qsb__git_act act, int folder, const char *last,
@@ -89,6 +92,7 @@ int qsb__git_put_config(struct qsb__stop *stop, const struct qsb__git_move *move
 int qsb__git_read_text(int folder, const char *name, char **text, size_t *length, struct stat *status);
 
 /* git_look.c: after the run, on a thread without capabilities. */
+bool qsb__git_is_folder(int folder); /* does git take it for one of its own, or nearly? */
 void qsb__git_look(struct qsb__guard *guard);
 
 #endif

@@ -8,6 +8,16 @@
 
 #include "core/error.h"
 
+/* The guard's own work must not run out of descriptors. */
+static size_t most_folders(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return 0;
+	return limit.rlim_cur / 4 < QSB__GIT_FOLDERS ? (size_t)limit.rlim_cur / 4 : QSB__GIT_FOLDERS;
+}
+
 int qsb__git_new(struct qsb__guard *guard, struct qsb_error *err)
 {
 	struct qsb__git_folders *git;
@@ -19,6 +29,7 @@ int qsb__git_new(struct qsb__guard *guard, struct qsb_error *err)
 		return qsb__fail_memory(err, "guard");
 	pthread_mutex_init(&git->lock, NULL);
 	git->mounts_fd = -1;
+	git->most = most_folders();
 	clock_gettime(CLOCK_REALTIME_COARSE, &git->start);
 	guard->git = git;
 	return 0;
@@ -41,16 +52,6 @@ void qsb__git_free(struct qsb__guard *guard)
 	guard->git = NULL;
 }
 
-/* The guard's own work must not run out of descriptors. */
-static size_t most_folders(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return 0;
-	return limit.rlim_cur / 4 < QSB__GIT_FOLDERS ? (size_t)limit.rlim_cur / 4 : QSB__GIT_FOLDERS;
-}
-
 static struct qsb__git_folder *find(struct qsb__git_folders *git, const struct stat *status)
 {
 	for (size_t i = 0; i < git->count; i++)
@@ -59,17 +60,20 @@ static struct qsb__git_folder *find(struct qsb__git_folders *git, const struct s
 	return NULL;
 }
 
-/* What was removed since holds nothing. */
-static void forget_removed(struct qsb__git_folders *git)
+/* What was removed since holds nothing, and what lacks a part is remembered anew when it gets that. */
+static void forget_some(struct qsb__git_folders *git)
 {
 	size_t left = 0;
 	struct stat status;
 
 	for (size_t i = 0; i < git->count; i++) {
-		if (fstat(git->items[i].fd, &status) == 0 && status.st_nlink == 0)
-			close(git->items[i].fd);
+		const struct qsb__git_folder *folder = &git->items[i];
+
+		if ((fstat(folder->fd, &status) == 0 && status.st_nlink == 0) ||
+		    (folder->kinds == QSB__GIT_PARTS && !qsb__git_is_folder(folder->fd)))
+			close(folder->fd);
 		else
-			git->items[left++] = git->items[i];
+			git->items[left++] = *folder;
 	}
 	git->count = left;
 }
@@ -78,10 +82,6 @@ static bool make_room(struct qsb__git_folders *git)
 {
 	struct qsb__git_folder *items;
 
-	if (!git->most)
-		git->most = most_folders();
-	if (git->count >= git->most)
-		forget_removed(git);
 	if (git->count >= git->most)
 		return false;
 	if (git->count < git->room)
@@ -132,6 +132,30 @@ static void remember(struct qsb__stop *stop, int fd, enum qsb__git_kind kind)
 static bool matters(const struct qsb__stop *stop, const struct qsb__place *place)
 {
 	return stop->guard->git && place->named && place->state.writable && !place->state.scratch;
+}
+
+/* Each call under way may need a place. */
+int qsb__git_judge_room(struct qsb__stop *stop, const char *last, const struct qsb__place *place)
+{
+	struct qsb__git_folders *git = stop->guard->git;
+	char name[NAME_MAX + 1];
+	size_t spare;
+	bool full;
+
+	qsb__resolve_bare(last, name);
+	if ((!qsb__git_is_part(name) && strcmp(name, ".git") != 0) || !matters(stop, place))
+		return 0;
+	pthread_mutex_lock(&git->lock);
+	spare = git->most / 2 < QSB__GUARD_THREADS ? git->most / 2 : QSB__GUARD_THREADS;
+	full = git->count + spare >= git->most;
+	if (full)
+		forget_some(git);
+	full = git->count + spare >= git->most;
+	pthread_mutex_unlock(&git->lock);
+	if (!full)
+		return 0;
+	qsb__guard_deny_part(stop, "create", place, "more git folders than can be looked at after the run");
+	return -EACCES;
 }
 
 /* Can a submodule or a worktree lie there? Not among what each of them holds. */
@@ -289,8 +313,10 @@ bool qsb__git_lets(struct qsb__stop *stop, enum qsb__git_act act, int folder, co
 	case QSB__GIT_LIST:
 		return false;
 	case QSB__GIT_EMPTY:
+		return own && strcmp(name, "config") == 0;
+	case QSB__GIT_SET:
 		return own && is_config(name);
-	case QSB__GIT_MODE:
+	case QSB__GIT_CHANGE:
 		return hooks ? ends_with(name, strlen(name), ".sample") : is_config(name) || strcmp(name, "hooks") == 0;
 	case QSB__GIT_REMOVE:
 		return hooks || is_config(name) || strcmp(name, "hooks") == 0;

@@ -236,7 +236,7 @@ static bool has(int folder, const char *name)
 }
 
 /* What git takes for a git folder, or nearly: a file for HEAD can be put there at any time. */
-static bool is_git_folder(int folder)
+bool qsb__git_is_folder(int folder)
 {
 	return (has(folder, "objects") && has(folder, "refs")) || (has(folder, "HEAD") && has(folder, "commondir"));
 }
@@ -247,7 +247,7 @@ static void look_into(struct qsb__guard *guard, const struct qsb__git_folder *fo
 	ssize_t length = qsb__judge_real_name(guard, folder->fd, look.path);
 
 	if (length < 0 || qsb__judge_is_removed(folder->fd, look.path, (size_t)length) ||
-	    (!look.made && !is_git_folder(folder->fd)))
+	    (!look.made && !qsb__git_is_folder(folder->fd)))
 		return;
 	look_at_config(&look, folder->fd, "config");
 	look_at_config(&look, folder->fd, "config.worktree");

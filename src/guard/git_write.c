@@ -113,6 +113,9 @@ static int refuse_change(struct qsb__stop *stop, const struct qsb__git_move *mov
 	struct stat status;
 	int code = qsb__git_read_text(move->to, move->to_name, &before, &before_length, &status);
 
+	/* `git init` in a repository that is there sets what is set. That the lock goes is all that would happen. */
+	if (code == 0 && length == before_length && memcmp(before, text, length) == 0)
+		return unlinkat(move->from, move->from_name, 0) == 0 ? 0 : -errno;
 	if (code == 0 || code == -ENOENT)
 		qsb__git_config_difference(&(struct qsb__git_text){before ? before : "", before_length},
 					   &(struct qsb__git_text){text, length}, keys, sizeof(keys));
@@ -140,7 +143,7 @@ int qsb__git_put_config(struct qsb__stop *stop, const struct qsb__git_move *move
 			      code == -EFBIG    ? "the file is too long for git's settings"
 			      : code == -EINVAL ? "it is not a plain file"
 						: "it cannot be read");
-	if (!qsb__git_lets(stop, QSB__GIT_EMPTY, move->to, move->to_name, move->place))
+	if (!qsb__git_lets(stop, QSB__GIT_SET, move->to, move->to_name, move->place))
 		return refuse_change(stop, move, text, length);
 	folder_of(move->place, folder);
 	qsb__git_config_judge(text, length, folder, &verdict);

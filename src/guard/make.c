@@ -47,6 +47,8 @@ long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_
 	if (at < 0)
 		return at;
 	code = judge_new_folder(stop, at, last, &place);
+	if (code == 0)
+		code = qsb__git_judge_room(stop, last, &place);
 	if (code != 0)
 		return code;
 	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
@@ -111,6 +113,8 @@ long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint
 	if (at < 0)
 		return at;
 	code = qsb__judge_new(stop, at, last, true, &place);
+	if (code == 0)
+		code = qsb__git_judge_room(stop, last, &place);
 	if (code != 0)
 		return code;
 	if (!qsb__stop_waits(stop))
@@ -156,6 +160,8 @@ long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 		code = qsb__judge_kind(at, last, status.st_mode, &place);
 	if (code == 0)
 		code = qsb__judge_object(stop, object, "link", &from);
+	if (code == 0)
+		code = qsb__git_judge_room(stop, last, &place);
 	if (code != 0)
 		return code;
 	if (!qsb__stop_waits(stop))

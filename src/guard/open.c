@@ -199,7 +199,9 @@ static bool lets_git(struct opening *opening, const struct stat *status)
 		return false;
 	if (qsb__git_lets(stop, QSB__GIT_CREATE, opening->folder, opening->last, &opening->place))
 		return true;
-	if (status || !qsb__git_lets(stop, QSB__GIT_EMPTY, opening->folder, opening->last, &opening->place) ||
+	/* Whoever wants it to be new has something to write, as cp and tar have. */
+	if (status || (opening->flags & O_EXCL) ||
+	    !qsb__git_lets(stop, QSB__GIT_EMPTY, opening->folder, opening->last, &opening->place) ||
 	    !qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
 		return false;
 	fd = openat(opening->folder, opening->name, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -322,8 +324,8 @@ static int open_new(struct opening *opening)
 	int flags = opening->flags;
 
 	if (!(flags & O_CREAT) || place->denied || !place->state.writable || opening->stop->guard->passed ||
-	    qsb__resolve_is_dots(opening->last) || !is_ordinary(opening) || !qsb__stop_take_umask(opening->stop) ||
-	    !qsb__stop_waits(opening->stop))
+	    qsb__resolve_is_dots(opening->last) || qsb__git_is_part(opening->name) || !is_ordinary(opening) ||
+	    !qsb__stop_take_umask(opening->stop) || !qsb__stop_waits(opening->stop))
 		return -1;
 	return qsb__resolve_open(opening->folder, opening->last, (unsigned)(flags | O_EXCL | O_NOCTTY), opening->mode,
 				 RESOLVE_NO_SYMLINKS);
@@ -345,15 +347,15 @@ static long open_name(struct opening *opening)
 	qsb__resolve_bare(opening->last, opening->name);
 	fd = open_new(opening);
 	opening->made = fd >= 0;
-	if (fd >= 0) {
-		qsb__git_made_entry(stop, opening->folder, opening->name, &opening->place);
+	if (fd >= 0)
 		return fd;
-	}
 	if (fstatat(opening->folder, opening->name, &status, AT_SYMLINK_NOFOLLOW) == 0)
 		found = &status;
 	else if (errno == ENOENT && !(opening->flags & O_CREAT) && opening->place.named)
 		return -ENOENT;
 	code = judge_name(opening, found);
+	if (code == 0 && !found)
+		code = qsb__git_judge_room(stop, opening->last, &opening->place);
 	if (code != 0)
 		return code;
 	if (strcmp(opening->place.path, "/dev/tty") == 0)

@@ -148,9 +148,15 @@ long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	    !(to.exists && (call->flags & RENAME_NOREPLACE))) {
 		const struct qsb__git_move move = {from.folder, to.folder, from.name, to.name, call->flags, &to.place};
 
-		if (to.place.denied && !from.place.denied && qsb__git_is_config(&move))
+		/* A mount holds what was there, also where no rule by name does. */
+		if (!from.place.denied && qsb__git_is_config(&move) &&
+		    (to.place.denied || qsb__judge_is_mount(to.folder, to.name)))
 			return qsb__git_put_config(stop, &move);
 		code = judge_ends(stop, call->flags, &from, &to);
+		if (code == 0 && (!to.exists || call->flags & RENAME_EXCHANGE))
+			code = qsb__git_judge_room(stop, to.last, &to.place);
+		if (code == 0 && call->flags & RENAME_EXCHANGE)
+			code = qsb__git_judge_room(stop, from.last, &from.place);
 	}
 	if (code != 0)
 		return code;

@@ -51,6 +51,7 @@ const struct qsb__protected_name qsb__protected_names[] = {
 	{".git", "info/attributes", false, "it chooses programs that git runs on files", false},
 	{".git", "modules/**/config", false, "git runs programs that it names", false},
 	{".git", "modules/**/hooks", false, "git runs what lies in it", false},
+	{".git", "worktrees/*/config.worktree", false, "git runs programs that it names", false},
 	{".gitea", "workflows", false, CI, true},
 	{".github", "actions", false, CI, true},
 	{".github", "workflows", false, CI, true},
@@ -113,5 +114,5 @@ const char *const qsb__unscanned_folders[] = {
 };
 
 const char *const qsb__package_folders[] = {
-	"vendor", "dist-packages", ".cargo", ".gem", ".nuget", ".pub-cache", "Pods", NULL,
+	"vendor", "dist-packages", "_cacache", ".cargo", ".gem", ".nuget", ".pub-cache", "Pods", NULL,
 };

@@ -2,13 +2,10 @@
 import json
 import os
 import shutil
-import signal
 import stat
-import subprocess
 
 from fs_git import project
 from harness import row
-from harness_host import descendants
 
 # Settings, what then triggers them on the host. {tool} writes the marker.
 KEYS = {'core.fsmonitor': '{tool}', 'core.hooksPath': '{folder}', 'core.sshCommand': '{tool}', 'core.pager': '{tool}',
@@ -109,6 +106,7 @@ open('r/.git/hooks/README.sample', 'w').write('see githooks')
 with open('r/.git/config.lock', 'x') as file: file.write('[core]\\n\\tbare = false\\n')
 os.rename('r/.git/config.lock', 'r/.git/config')
 os.chmod('r/.git/config', 0o600)
+os.utime('r/.git/hooks/README.sample', (1, 1)); os.utime('r/.git/hooks', (1, 1))
 '''
     same_as_outside(case, f'python3 - <<"P"\n{script}\nP\n')
 
@@ -117,6 +115,7 @@ os.chmod('r/.git/config', 0o600)
 def npm_git_dependency(case):
     folder = project(case, 'dependency')
     case.write('dependency/package.json', '{"name": "dependency", "version": "1.0.0"}')
+    case.write('dependency/.github/workflows/ci.yml', 'on: push')
     case.worked(case.plain(['sh', '-c', 'git add -A && git commit -qm package'], cwd=folder))
     case.write('package.json', json.dumps({'name': 'app', 'version': '1.0.0',
                                            'dependencies': {'dependency': f'git+file://{folder}'}}))
@@ -149,7 +148,7 @@ def existing_repository(case):
     answer = case.result(['sh', '-c', text])
     case.worked(answer['outcome'])
     case.same(settings(os.path.join(folder, '.git')), before, 'the settings')
-    details = [denial['detail'] or '' for denial in answer['denials'] if denial['target'].endswith('/.git/config')]
+    details = [denial.get('detail', '') for denial in answer['denials'] if denial['target'].endswith('/.git/config')]
     for key in ('branch.topic.remote', 'user.name'):
         case.check(any(key in detail for detail in details), f'{key} is not named: {answer["denials"]}')
     case.same(answer['findings'], [], 'findings')
@@ -176,7 +175,7 @@ def set_keys(case):
             case.check(answer['exitCode'] not in (0, 125), f'{key} was set', answer['outcome'])
             name = key.rsplit('.', 1)
             wanted = (key.split('.')[0].lower() + key[len(key.split('.')[0]):len(name[0])] + '.' + name[1].lower())
-            case.check(any(wanted in (denial['detail'] or '') for denial in answer['denials']),
+            case.check(any(wanted in (denial.get('detail', '')) for denial in answer['denials']),
                        f'{wanted} is not named', answer['outcome'])
             case.check(value not in settings(os.path.join(case.work, 'new/.git')), f'{key} stands in the file')
             left = sorted(os.listdir(os.path.join(case.work, 'new/.git')))
@@ -314,112 +313,37 @@ def new_hooks(case):
                 os.unlink(marker)
 
 
-BARE = '''
-git init -q --bare x.git; mkdir -p x.git/hooks; cp tool.sh x.git/hooks/pre-receive; echo mine >x.git/hooks/pre-receive.quarantined
-mkdir -p g/objects g/refs/heads; cp x.git/HEAD g; printf '[core]\\n\\tbare = false\\n\\tfsmonitor = %s\\n' "$PWD/tool.sh" >g/config
-mkdir -p h/objects h/refs/heads m; cp x.git/HEAD h; ln -s ../m h/hooks; cp tool.sh m/post-commit; cp x.git/config h
-sed -i s/true/false/ h/config; mkdir a b; echo "gitdir: ../g" >a/.git; echo "gitdir: ../h" >b/.git
-mkdir p; cp -r h p/q; mv p z
-'''
-USE = '''git -C a status; git -C b commit --allow-empty -m x; git -C old push ../x.git HEAD; true'''
-
-
-@row('A-git-4', 'what a run leaves in git folders of any name is told and put out of the reach of the host\'s git')
-def findings(case):
-    project(case, 'old')
-    path, marker = tool(case)
-
-    def run(inside, mode=None):
-        for name in os.listdir(case.work):
-            if name not in ('old', 'escape-attack', 'tool.sh'):
-                gone = os.path.join(case.work, name)
-                (shutil.rmtree if os.path.isdir(gone) else os.unlink)(gone)
-        answer = None
-        if inside:
-            answer = case.result(['sh', '-c', BARE], case.policy({'filesystem': {'gitFindings': mode}}))
-            case.worked(answer['outcome'])
-        else:
-            case.worked(case.plain(['sh', '-c', BARE], env={**case.env, 'GIT_TEMPLATE_DIR': ''}))
-        case.plain(['sh', '-c', USE])
-        count = len(open(marker, encoding='utf-8').readlines()) if ran(marker) else 0
-        if ran(marker):
-            os.unlink(marker)
-        return answer, count
-
-    _, count = run(False)
-    case.control(count >= 3, f'only {count} of the programs are run outside')
-    told, count = run(True, 'report')
-    case.check(count >= 3, 'with "report" everything stays as it is')
-    case.check(all(finding['movedTo'] is None and finding['error'] is None for finding in told['findings']), 'not moved')
-    moved, count = run(True, 'quarantine')
-    case.same(count, 0, 'programs that the host\'s git ran')
-
-    def names(answer):
-        return sorted((finding['kind'], os.path.relpath(finding['path'], case.work), finding['what'])
-                      for finding in answer['findings'])
-    wanted = [('gitConfig', 'g/config', 'core.fsmonitor'), ('gitHook', 'h/hooks', 'hooks'),
-              ('gitHook', 'x.git/hooks/pre-receive', 'pre-receive'), ('gitHook', 'z/q/hooks', 'hooks')]
-    case.same(names(told), wanted, 'findings with "report"')
-    case.same(names(moved), wanted, 'findings')
-    for finding in moved['findings']:
-        last = '.quarantined.2' if finding['what'] == 'pre-receive' else '.quarantined'
-        case.same(finding['movedTo'], finding['path'] + last, 'where it was moved')
-        case.check(os.path.lexists(finding['movedTo']) and not os.path.lexists(finding['path']), 'it was not moved')
-        case.check(finding['path'] in moved['outcome'].err, 'a person is not told', moved['outcome'])
-    case.same(open(os.path.join(case.work, 'x.git/hooks/pre-receive.quarantined'), encoding='utf-8').read(), 'mine\n',
-              'what had that name')
-    case.same(moved['findingsLeftOut'], 0, 'left out')
-
-
-@row('A-git-5', 'what was there before is not moved, whatever the run does around it')
-def untouched(case):
+@row('A-git-7', 'a worktree made in a run does not get settings that the host\'s git would run')
+def worktree_settings(case):
     folder = project(case)
     path, marker = tool(case)
-    hook = case.write('.git/hooks/post-commit', f'#!/bin/sh\nexec {path}\n', 0o755)
-    case.worked(case.plain(['git', 'config', 'core.pager', 'less'], cwd=folder))
-    text = '''git commit -q --allow-empty -m x; git worktree add -q t; rm -rf .git/refs/tags; mkdir -p .git/refs/tags
-              mv .git/refs .git/r; mv .git/r .git/refs; mv .git/HEAD .git/H; cp .git/H .git/HEAD; rm .git/H'''
-    answer = case.result(['sh', '-c', text])
-    case.same(answer['findings'], [], 'findings', answer['outcome'])
-    case.check(os.path.exists(hook), 'the hook is gone')
-    case.plain(['git', 'commit', '-q', '--allow-empty', '-m', 'y'], cwd=folder)
-    case.check(ran(marker), 'the user\'s own hook runs as ever')
+    case.worked(case.plain(['git', 'config', 'extensions.worktreeConfig', 'true'], cwd=folder))
+    own = '.git/worktrees/t/config.worktree'
+    tries = [f'git -C t config --worktree core.fsmonitor {path}', f'cp bad {own}', f'cp bad {own}.x; mv {own}.x {own}',
+             f'cp bad {own}.lock; mv {own}.lock {own}', f'ln bad {own}', f'ln -s ../../../bad {own}']
+    for text in tries:
+        for inside in (False, True):
+            case.plain(['git', 'worktree', 'remove', '--force', 't'], cwd=folder)
+            case.plain(['git', 'branch', '-D', 't'], cwd=folder)
+            case.write('bad', CONFIG.format(tool=path))
+            argv = ['sh', '-c', f'git worktree add -q t && git -C t config --worktree user.name x; rm -f {own}; {text}; true']
+            outcome = case.plain(case.sandboxed(argv) if inside else argv)
+            case.worked(outcome)
+            case.check(os.path.exists(os.path.join(folder, 't/.git')), 'no worktree was made', outcome)
+            case.plain(['git', 'status'], cwd=os.path.join(folder, 't'))
+            case.check(ran(marker) != inside, f'{text}: {"the program ran" if inside else "it does nothing outside"}', outcome)
+            if ran(marker):
+                os.unlink(marker)
 
 
-@row('A-git-6', 'a supervisor that is killed leaves no repository that runs anything')
-def killed(case):
+@row('A-git-10', 'what the caller denies by name stays denied in a new repository')
+def caller_denies(case):
     project(case, 'old')
-    path, marker = tool(case)
-    script = case.write(os.path.join(case.outside, 'busy.py'), AROUND + '''
-import itertools, subprocess
-for n in itertools.count():
-    folder = 'r%d' % n
-    subprocess.run(['git', 'init', '-q', folder])
-    for text in (GOOD, BAD, GOOD + BAD):
-        try:
-            open(folder + '/.git/config.lock', 'w').write(text); os.rename(folder + '/.git/config.lock', folder + '/.git/config')
-        except OSError: pass
-    open('count', 'w').write(str(n))
-''')
-    for wait in (2, 5, 9):
-        process = case.popen(case.sandboxed(['python3', script, path]))
-        count = os.path.join(case.work, 'count')
-        case.wait_until(lambda: os.path.exists(count) and (open(count, encoding='utf-8').read() or '0') >= str(wait),
-                        'repositories are made')
-        os.kill(process.pid, signal.SIGKILL)
-        case.finish(process)
-        case.wait_until(lambda: not descendants(process.pid), 'the command ends')
-        made = 0
-        for name in os.listdir(case.work):
-            if name.startswith('r') and os.path.isdir(os.path.join(case.work, name)):
-                made += 1
-                case.plain(['git', 'status'], cwd=os.path.join(case.work, name))
-                shutil.rmtree(os.path.join(case.work, name))
-        case.check(made > 1, 'nothing was made')
-        case.check(not ran(marker), 'the host\'s git ran the program')
-        os.unlink(count)
-    outside = case.write('o/x', '')
-    subprocess.run(['git', 'init', '-q', os.path.dirname(outside)], env=case.env, check=True)
-    case.write('o/.git/config', CONFIG.format(tool=path))
-    case.plain(['git', 'status'], cwd=os.path.dirname(outside))
-    case.control(ran(marker), 'the setting does nothing outside')
+    for rule in ('**/.git/config', '**/.git/**', 'new/.git/config', '**/conf*'):
+        outcome = case.inside(['sh', '-c', 'git init -q new; test -e new/.git/HEAD; rm -f new/.git/config; true'],
+                              ['--deny-write', rule])
+        case.worked(outcome)
+        case.check(not os.path.exists(os.path.join(case.work, 'new/.git/config')), f'{rule}: settings were made', outcome)
+        shutil.rmtree(os.path.join(case.work, 'new'), ignore_errors=True)
+    case.worked(case.inside(['git', 'init', '-q', 'new']))
+    case.control(os.path.exists(os.path.join(case.work, 'new/.git/config')), 'git init makes no settings')

@@ -1,0 +1,173 @@
+"""What a run leaves in git folders: told, and out of the reach of the host's git."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+
+from fs_git import project
+from guard_git import AROUND, CONFIG, ran, tool
+from harness import row
+from harness_host import descendants
+
+BARE = '''
+git init -q --bare x.git; mkdir -p x.git/hooks; cp tool.sh x.git/hooks/pre-receive; echo mine >x.git/hooks/pre-receive.quarantined
+mkdir -p g/objects g/refs/heads; cp x.git/HEAD g; printf '[core]\\n\\tbare = false\\n\\tfsmonitor = %s\\n' "$PWD/tool.sh" >g/config
+mkdir -p h/objects h/refs/heads m; cp x.git/HEAD h; ln -s ../m h/hooks; cp tool.sh m/post-commit; cp x.git/config h
+sed -i s/true/false/ h/config; mkdir a b; echo "gitdir: ../g" >a/.git; echo "gitdir: ../h" >b/.git
+mkdir p; cp -r h p/q; mv p z
+'''
+USE = '''git -C a status; git -C b commit --allow-empty -m x; git -C old push ../x.git HEAD; true'''
+
+
+@row('A-git-4', 'what a run leaves in git folders of any name is told and put out of the reach of the host\'s git')
+def findings(case):
+    project(case, 'old')
+    path, marker = tool(case)
+
+    def run(inside, mode=None):
+        for name in os.listdir(case.work):
+            if name not in ('old', 'escape-attack', 'tool.sh'):
+                gone = os.path.join(case.work, name)
+                (shutil.rmtree if os.path.isdir(gone) else os.unlink)(gone)
+        answer = None
+        if inside:
+            answer = case.result(['sh', '-c', BARE], case.policy({'filesystem': {'gitFindings': mode}}))
+            case.worked(answer['outcome'])
+        else:
+            case.worked(case.plain(['sh', '-c', BARE], env={**case.env, 'GIT_TEMPLATE_DIR': ''}))
+        case.plain(['sh', '-c', USE])
+        count = len(open(marker, encoding='utf-8').readlines()) if ran(marker) else 0
+        if ran(marker):
+            os.unlink(marker)
+        return answer, count
+
+    _, count = run(False)
+    case.control(count >= 3, f'only {count} of the programs are run outside')
+    told, count = run(True, 'report')
+    case.check(count >= 3, 'with "report" everything stays as it is')
+    case.check(all(finding['movedTo'] is None and finding['error'] is None for finding in told['findings']), 'not moved')
+    moved, count = run(True, 'quarantine')
+    case.same(count, 0, 'programs that the host\'s git ran')
+
+    def names(answer):
+        return sorted((finding['kind'], os.path.relpath(finding['path'], case.work), finding['what'])
+                      for finding in answer['findings'])
+    wanted = [('gitConfig', 'g/config', 'core.fsmonitor'), ('gitHook', 'h/hooks', 'hooks'),
+              ('gitHook', 'x.git/hooks/pre-receive', 'pre-receive'), ('gitHook', 'z/q/hooks', 'hooks')]
+    case.same(names(told), wanted, 'findings with "report"')
+    case.same(names(moved), wanted, 'findings')
+    for finding in moved['findings']:
+        last = '.quarantined.2' if finding['what'] == 'pre-receive' else '.quarantined'
+        case.same(finding['movedTo'], finding['path'] + last, 'where it was moved')
+        case.check(os.path.lexists(finding['movedTo']) and not os.path.lexists(finding['path']), 'it was not moved')
+        case.check(finding['path'] in moved['outcome'].err, 'a person is not told', moved['outcome'])
+    case.same(open(os.path.join(case.work, 'x.git/hooks/pre-receive.quarantined'), encoding='utf-8').read(), 'mine\n',
+              'what had that name')
+    case.same(moved['findingsLeftOut'], 0, 'left out')
+
+
+@row('A-git-5', 'what was there before is not moved, whatever the run does around it')
+def untouched(case):
+    folder = project(case)
+    path, marker = tool(case)
+    hook = case.write('.git/hooks/post-commit', f'#!/bin/sh\nexec {path}\n', 0o755)
+    case.worked(case.plain(['git', 'config', 'core.pager', 'less'], cwd=folder))
+    text = '''git commit -q --allow-empty -m x; git worktree add -q t; rm -rf .git/refs/tags; mkdir -p .git/refs/tags
+              mv .git/refs .git/r; mv .git/r .git/refs; mv .git/HEAD .git/H; cp .git/H .git/HEAD; rm .git/H'''
+    answer = case.result(['sh', '-c', text])
+    case.same(answer['findings'], [], 'findings', answer['outcome'])
+    case.check(os.path.exists(hook), 'the hook is gone')
+    case.plain(['git', 'commit', '-q', '--allow-empty', '-m', 'y'], cwd=folder)
+    case.check(ran(marker), 'the user\'s own hook runs as ever')
+
+
+@row('A-git-6', 'a supervisor that is killed leaves no repository that runs anything')
+def killed(case):
+    project(case, 'old')
+    path, marker = tool(case)
+    script = case.write(os.path.join(case.outside, 'busy.py'), AROUND + '''
+import itertools, subprocess
+for n in itertools.count():
+    folder = 'r%d' % n
+    subprocess.run(['git', 'init', '-q', folder])
+    for text in (GOOD, BAD, GOOD + BAD):
+        try:
+            open(folder + '/.git/config.lock', 'w').write(text); os.rename(folder + '/.git/config.lock', folder + '/.git/config')
+        except OSError: pass
+    open('count', 'w').write(str(n))
+''')
+    for wait in (2, 5, 9):
+        process = case.popen(case.sandboxed(['python3', script, path]))
+        count = os.path.join(case.work, 'count')
+        case.wait_until(lambda: os.path.exists(count) and (open(count, encoding='utf-8').read() or '0') >= str(wait),
+                        'repositories are made')
+        os.kill(process.pid, signal.SIGKILL)
+        case.finish(process)
+        case.wait_until(lambda: not descendants(process.pid), 'the command ends')
+        made = 0
+        for name in os.listdir(case.work):
+            if name.startswith('r') and os.path.isdir(os.path.join(case.work, name)):
+                made += 1
+                case.plain(['git', 'status'], cwd=os.path.join(case.work, name))
+                shutil.rmtree(os.path.join(case.work, name))
+        case.check(made > 1, 'nothing was made')
+        case.check(not ran(marker), 'the host\'s git ran the program')
+        os.unlink(count)
+    outside = case.write('o/x', '')
+    subprocess.run(['git', 'init', '-q', os.path.dirname(outside)], env=case.env, check=True)
+    case.write('o/.git/config', CONFIG.format(tool=path))
+    case.plain(['git', 'status'], cwd=os.path.dirname(outside))
+    case.control(ran(marker), 'the setting does nothing outside')
+
+
+FLOOD = """
+import os, sys
+made = 0
+for n in range(400):
+    top = 'flood/%d/' % n
+    try:
+        os.makedirs(top + 'objects'); os.makedirs(top + 'refs/heads')
+        open(top + 'config', 'w').write('[core]\\n\\tfsmonitor = ' + sys.argv[1] + '\\n')
+        open(top + 'HEAD', 'w').write('ref: refs/heads/x\\n')
+        made += 1
+    except OSError: pass
+print(made)
+"""
+
+
+@row('A-git-8', 'a flood of git folders leaves none that was not looked at')
+def git_flood(case):
+    path, _ = tool(case)
+    script = case.write(os.path.join(case.outside, 'flood.py'), FLOOD)
+
+    def left():
+        tops = [os.path.join(case.work, 'flood', name) for name in os.listdir(os.path.join(case.work, 'flood'))]
+        return sum(os.path.exists(os.path.join(top, 'config')) and os.path.exists(os.path.join(top, 'objects')) and
+                   os.path.exists(os.path.join(top, 'refs')) for top in tops)
+
+    def limited(argv):
+        return ['sh', '-c', 'ulimit -Sn 1024 && ulimit -Hn 1024 && exec "$@"', 'sh', *argv]
+    outside = case.plain(limited(['python3', script, path]))
+    case.control(outside.code == 0 and left() == 400, f'the flood does not come about outside: {outside.err}')
+    shutil.rmtree(os.path.join(case.work, 'flood'))
+    outcome = case.plain(limited(case.sandboxed(['python3', script, path], ['--json'])))
+    case.worked(outcome)
+    answer = json.loads(outcome.out)
+    made = int(answer['stdout'])
+    case.check(50 < made < 300, f'{made} folders were made', outcome)
+    case.check(any('looked at' in (denial.get('detail', '')) for denial in answer['denials']), 'no denial says why', outcome)
+    case.same(left(), 0, 'git folders with settings that nobody looked at', outcome)
+    case.check(len(answer['findings']) + answer['findingsLeftOut'] >= made, 'each is a finding', outcome)
+
+
+@row('A-git-9', 'findings are events, and come before the end')
+def finding_events(case):
+    project(case, 'old')
+    tool(case)
+    events = os.path.join(case.base, 'events')
+    argv = case.sandboxed(['sh', '-c', BARE], ['--events-fd', '3'])
+    case.worked(case.plain(['sh', '-c', f'exec "$@" 3>{events}', 'sh', *argv]))
+    told = [json.loads(line) for line in open(events, encoding='utf-8')]
+    case.same([event['event'] for event in told][-5:], ['finding'] * 4 + ['ended'], 'the last events')
+    case.check(all(event['finding']['movedTo'] for event in told if event['event'] == 'finding'), 'where they went')
