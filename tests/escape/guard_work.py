@@ -149,6 +149,15 @@ except BaseException as e: print(e)" & sleep 1.6; cat /tmp/f; wait'''
         case.same((guarded.code, guarded.out), (plain.code, plain.out), 'FIFOs', guarded)
 
 
+@row('W-guard-18', 'signals interrupt, restart, stop and kill calls as without a guard, and no others')
+def signals(case):
+    plain = case.inside([case.attack, 'guard-signals'], unguarded(case))
+    case.control(plain.code == 0, f'it works without a guard: {plain.describe()}')
+    for name, rule in RULES.items():
+        guarded = case.inside([case.attack, 'guard-signals'], rule)
+        case.same((guarded.code, guarded.out), (plain.code, plain.out), f'with a rule about {name}', guarded)
+
+
 @row('A-guard-6', 'when the supervisor is killed, the tree under its guard dies, also while calls wait')
 def supervisor_killed(case):
     script = 'echo up; while :; do echo x > a; rm a; done & mkfifo /tmp/f; cat /tmp/f & sleep 60'
