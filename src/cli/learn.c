@@ -78,11 +78,13 @@ static int load_wide(struct qsb__learn *learn, const struct qsb__invocation *inv
 	code = qsb__load_with(&learn->wide, invocation, options, count, err);
 	if (code)
 		return code;
-	if (!qsb__list_has(&learn->wide.policy->filesystem.allow_write, "/"))
+	/* What may be written may be read as well. */
+	if (!qsb__list_has(&learn->wide.policy->filesystem.allow_write, "/") ||
+	    !qsb__list_has(&learn->wide.policy->filesystem.allow_read, "/"))
 		return qsb__fail(err, QSB_E_DENIED, "--learn",
 				 "the managed policy " QSB__MANAGED_FILE
-				 " bounds what may be written: there is nothing "
-				 "to learn beyond it");
+				 " bounds what may be read or written: there is "
+				 "nothing to learn beyond it");
 	learn->network_bound = asked->network.mode != QSB__NETWORK_HOST &&
 			       (learn->wide.policy->network.mode != QSB__NETWORK_FILTERED ||
 				!qsb__list_has(&learn->wide.policy->network.allowed_domains, "*"));
@@ -253,8 +255,9 @@ void qsb__learn_listen(struct qsb__learn *learn, struct qsb__run_request *reques
 	request->touches = &learn->listener;
 	request->connected = connected;
 	request->connected_context = learn;
-	qsb__message("learning: writes outside the workspace and connections really happen, as far as your own rights go; "
-		     "secrets, protected names and the host's sockets stay shut");
+	qsb__message(
+		"learning: writes outside the workspace and connections really happen, as far as your own rights go; "
+		"secrets, protected names and the host's sockets stay shut");
 }
 
 /* ---- afterwards ---- */

@@ -102,7 +102,7 @@ static void add(struct drawing *drawing, const char *path, const struct qsb__tou
 static void add_folder(struct drawing *drawing, const char *folder, size_t count)
 {
 	char path[QSB__PATH_MAX];
-	size_t length = strlen(folder);
+	size_t length;
 
 	snprintf(path, sizeof(path), "%s", folder);
 	while (kind_of(drawing, path) == QSB__FILE_MISSING && (length = qsb__path_parent(path)) > 0)

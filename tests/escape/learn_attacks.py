@@ -174,6 +174,8 @@ def managed(case):
     for number, (content, runs, writes) in enumerate((
             ('{"limits":{"timeout":50}}', True, True),
             ('{"filesystem":{"allowWrite":["."]}}', False, False),
+            ('{"filesystem":{"allowRead":["@system","."]}}', False, False),
+            ('{"extends":"workspace"}', False, False),
             ('{"filesystem":{"denyWrite":["~/made"]}}', True, False),
             ('{"network":{"mode":"off"}}', True, True))):
         path = os.path.join(case.outside, f'{number}.json')
@@ -183,7 +185,7 @@ def managed(case):
         made = os.path.join(case.home, 'made')
         case.same(os.path.exists(made), writes, f'{content}: the file', outcome)
         case.same(os.path.exists(path), runs, f'{content}: the learned policy', outcome)
-        if number == 3:
+        if 'off' in content:
             case.check('network' not in json.loads(read(path)), 'the network stays off')
         if os.path.exists(made):
             os.unlink(made)
