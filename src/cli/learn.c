@@ -99,7 +99,7 @@ static void hold_names(struct qsb__learn *learn)
 
 	for (size_t i = 0; i < plan->step_count; i++)
 		if (plan->steps[i].kind == QSB__STEP_NAME_RULE)
-			plan->steps[i].asked = true;
+			plan->steps[i].held = true;
 	plan->watched = QSB__ACCESS_WRITE;
 	if (asked->step_count && asked->steps[0].kind == QSB__STEP_ROOT)
 		plan->watched |= QSB__ACCESS_READ;
