@@ -267,14 +267,31 @@ static bool is_refused(void *context, const char *path, unsigned access)
 	return !opens(context, path, access);
 }
 
-static bool is_held(void *context, const char *path, unsigned access)
+static bool allows_while_learning(const struct qsb__learn *learn, const char *path, unsigned access)
 {
-	const struct qsb__learn *learn = context;
 	struct qsb__verdict verdict = {.access = 0};
 
 	memcpy(verdict.resolved, path, strlen(path) + 1);
 	qsb__build_verdict(learn->wide.plan, learn->wide.facts.host.case_insensitive, &verdict);
-	return !(verdict.access & access);
+	return verdict.access & access;
+}
+
+/*
+ * An entry means what its path leads to when the policy is used. The command may have put a link there since, and an
+ * entry for a secret by its exact name would open it: so what it leads to now must be open while learning, too, and be
+ * a place that was seen.
+ */
+static bool is_held(void *context, const char *path, unsigned access)
+{
+	const struct qsb__learn *learn = context;
+	const struct qsb__host *host = &learn->wide.facts.host;
+	char real[QSB__PATH_MAX];
+
+	if (!allows_while_learning(learn, path, access) ||
+	    host->ops->resolve(host->context, path, real, sizeof(real)) < 0)
+		return true;
+	return strcmp(real, path) != 0 &&
+	       (!allows_while_learning(learn, real, access) || !qsb__touches_know(&learn->touches, real));
 }
 
 static enum qsb__file_kind kind_of(void *context, const char *path)
