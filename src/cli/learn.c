@@ -78,11 +78,13 @@ static int load_wide(struct qsb__learn *learn, const struct qsb__invocation *inv
 	code = qsb__load_with(&learn->wide, invocation, options, count, err);
 	if (code)
 		return code;
-	if (!qsb__list_has(&learn->wide.policy->filesystem.allow_write, "/"))
+	/* What may be written may be read as well. */
+	if (!qsb__list_has(&learn->wide.policy->filesystem.allow_write, "/") ||
+	    !qsb__list_has(&learn->wide.policy->filesystem.allow_read, "/"))
 		return qsb__fail(err, QSB_E_DENIED, "--learn",
 				 "the managed policy " QSB__MANAGED_FILE
-				 " bounds what may be written: there is nothing "
-				 "to learn beyond it");
+				 " bounds what may be read or written: there is "
+				 "nothing to learn beyond it");
 	learn->network_bound = asked->network.mode != QSB__NETWORK_HOST &&
 			       (learn->wide.policy->network.mode != QSB__NETWORK_FILTERED ||
 				!qsb__list_has(&learn->wide.policy->network.allowed_domains, "*"));
@@ -97,7 +99,7 @@ static void hold_names(struct qsb__learn *learn)
 
 	for (size_t i = 0; i < plan->step_count; i++)
 		if (plan->steps[i].kind == QSB__STEP_NAME_RULE)
-			plan->steps[i].asked = true;
+			plan->steps[i].held = true;
 	plan->watched = QSB__ACCESS_WRITE;
 	if (asked->step_count && asked->steps[0].kind == QSB__STEP_ROOT)
 		plan->watched |= QSB__ACCESS_READ;
@@ -253,8 +255,9 @@ void qsb__learn_listen(struct qsb__learn *learn, struct qsb__run_request *reques
 	request->touches = &learn->listener;
 	request->connected = connected;
 	request->connected_context = learn;
-	qsb__message("learning: writes outside the workspace and connections really happen, as far as your own rights go; "
-		     "secrets, protected names and the host's sockets stay shut");
+	qsb__message(
+		"learning: writes outside the workspace and connections really happen, as far as your own rights go; "
+		"secrets, protected names and the host's sockets stay shut");
 }
 
 /* ---- afterwards ---- */
@@ -264,14 +267,31 @@ static bool is_refused(void *context, const char *path, unsigned access)
 	return !opens(context, path, access);
 }
 
-static bool is_held(void *context, const char *path, unsigned access)
+static bool allows_while_learning(const struct qsb__learn *learn, const char *path, unsigned access)
 {
-	const struct qsb__learn *learn = context;
 	struct qsb__verdict verdict = {.access = 0};
 
 	memcpy(verdict.resolved, path, strlen(path) + 1);
 	qsb__build_verdict(learn->wide.plan, learn->wide.facts.host.case_insensitive, &verdict);
-	return !(verdict.access & access);
+	return verdict.access & access;
+}
+
+/*
+ * An entry means what its path leads to when the policy is used. The command may have put a link there since, and an
+ * entry for a secret by its exact name would open it: so what it leads to now must be open while learning, too, and be
+ * a place that was seen.
+ */
+static bool is_held(void *context, const char *path, unsigned access)
+{
+	const struct qsb__learn *learn = context;
+	const struct qsb__host *host = &learn->wide.facts.host;
+	char real[QSB__PATH_MAX];
+
+	if (!allows_while_learning(learn, path, access) ||
+	    host->ops->resolve(host->context, path, real, sizeof(real)) < 0)
+		return true;
+	return strcmp(real, path) != 0 &&
+	       (!allows_while_learning(learn, real, access) || !qsb__touches_know(&learn->touches, real));
 }
 
 static enum qsb__file_kind kind_of(void *context, const char *path)

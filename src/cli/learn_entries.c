@@ -102,7 +102,7 @@ static void add(struct drawing *drawing, const char *path, const struct qsb__tou
 static void add_folder(struct drawing *drawing, const char *folder, size_t count)
 {
 	char path[QSB__PATH_MAX];
-	size_t length = strlen(folder);
+	size_t length;
 
 	snprintf(path, sizeof(path), "%s", folder);
 	while (kind_of(drawing, path) == QSB__FILE_MISSING && (length = qsb__path_parent(path)) > 0)
@@ -126,13 +126,14 @@ static bool needs_folder(const struct drawing *drawing, const struct qsb__touche
 	       ((name->kinds & QSB__TOUCH_CREATE) && qsb__learn_is_passing(name->name));
 }
 
-/* What counts of a folder's name; false = nothing. */
+/* What counts of a folder's name; false = nothing. What was done with a name that is held (git makes the hooks and the
+ * settings of a new repository) will be let be done again, whatever the entries say. */
 static bool take_name(const struct drawing *drawing, const struct qsb__touched_name *name, char *path)
 {
 	unsigned wanted = drawing->access == QSB__ACCESS_WRITE ? CHANGES : QSB__TOUCH_READ;
 
 	return (name->kinds & wanted) && qsb__path_join(path, drawing->folder->path, name->name) &&
-	       is_refused(drawing, path);
+	       is_refused(drawing, path) && !is_held(drawing, path);
 }
 
 /* A place that is there, or was, and that this folder or name is part of. */
@@ -153,13 +154,21 @@ struct sight {
 	bool whole;          /* entries for names would not do */
 };
 
+/* Changes of names that are not kept. */
+static bool has_more(const struct drawing *drawing)
+{
+	const struct qsb__touched_folder *folder = drawing->folder;
+
+	return ((folder->more | folder->below) & CHANGES) && is_refused(drawing, folder->path) &&
+	       !is_held(drawing, folder->path);
+}
+
 static void look(const struct drawing *drawing, struct sight *sight)
 {
 	const struct qsb__touched_folder *folder = drawing->folder;
 	char path[QSB__PATH_MAX];
 
-	*sight = (struct sight){.whole = ((folder->more | folder->below) & CHANGES) &&
-					 is_refused(drawing, folder->path)};
+	*sight = (struct sight){.whole = has_more(drawing)};
 	for (size_t i = 0; i < folder->name_count; i++) {
 		const struct qsb__touched_name *name = &folder->names[i];
 
@@ -212,7 +221,7 @@ static void draw_changes(struct drawing *drawing)
 		add_folder(drawing, folder->path, sight.count);
 		return;
 	}
-	if (!add_names(drawing) || ((folder->more | folder->below) & CHANGES))
+	if (!add_names(drawing) || has_more(drawing))
 		add_folder(drawing, folder->path, sight.count);
 }
 

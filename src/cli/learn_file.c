@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #include "core/cleanup.h"
 #include "core/error.h"
 #include "os/descriptors.h"
+
+enum { LONGEST_NAME = 220 }; /* the temporary file's own is longer */
 
 static int fail_exists(const struct qsb__new_file *file, struct qsb_error *err)
 {
@@ -42,7 +45,7 @@ int qsb__new_file_open(struct qsb__new_file *file, const char *text, struct qsb_
 	*file = (struct qsb__new_file){.folder = -1};
 	if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return qsb__fail(err, QSB_E_INVALID, "--learn", "\"%.300s\" is not the name of a file", text);
-	if (strlen(text) >= sizeof(folder) || strlen(name) + 16 >= sizeof(file->name))
+	if (strlen(text) >= sizeof(folder) || strlen(name) > LONGEST_NAME)
 		return qsb__fail(err, QSB_E_RANGE, "--learn", "the path is too long: %.300s", text);
 	snprintf(file->name, sizeof(file->name), "%.*s", (int)sizeof(file->name) - 1, name);
 	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - text) : 1, slash ? text : ".");
@@ -60,10 +63,14 @@ int qsb__new_file_open(struct qsb__new_file *file, const char *text, struct qsb_
 int qsb__new_file_write(const struct qsb__new_file *file, const char *text, struct qsb_error *err)
 {
 	char temporary[sizeof(file->name) + 32];
+	uint64_t random;
 	QSB_CLEANUP_FD int fd = -1;
 	int code, fault;
 
-	snprintf(temporary, sizeof(temporary), ".%.239s.%d", file->name, (int)getpid());
+	/* What the command wrote lies around it: nobody can have taken a name that nobody knew. */
+	if (getentropy(&random, sizeof(random)) != 0)
+		return qsb__fail_os(err, errno, "--learn", "cannot get random numbers");
+	snprintf(temporary, sizeof(temporary), ".%.220s.%016llx", file->name, (unsigned long long)random);
 	fd = openat(file->folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return qsb__fail_os(err, errno, "--learn", "cannot write %.300s", file->path);

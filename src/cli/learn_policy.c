@@ -267,7 +267,7 @@ static void tell_denial(struct writing *writing, const struct qsb__denial *denia
 		qsb__learn_shorten(writing->learned->where, denial->target, target);
 	else
 		snprintf(target, sizeof(target), "%s", denial->target);
-	remark(writing, "not allowed by learning: %s %s%s%s (%s)%s%s", denial->operation, target,
+	remark(writing, "not allowed by learning: %s %s%s%s: %s%s%s", denial->operation, target,
 	       denial->process[0] ? " by " : "", denial->process, denial->rule[0] ? denial->rule : denial->kind,
 	       denial->suggestion[0] ? "; where that is meant, allow it by hand with " : "", denial->suggestion);
 }

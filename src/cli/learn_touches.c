@@ -53,6 +53,11 @@ static unsigned short *slot_of(const struct qsb__touches *touches, const char *p
 	return &touches->index[at];
 }
 
+bool qsb__touches_know(const struct qsb__touches *touches, const char *path)
+{
+	return *slot_of(touches, path, strlen(path)) || *slot_of(touches, path, qsb__path_parent(path));
+}
+
 static struct qsb__touched_folder *find_folder(struct qsb__touches *touches, const char *path, size_t length)
 {
 	unsigned short *slot = slot_of(touches, path, length);

@@ -41,6 +41,8 @@ struct qsb__touches {
 /* 0 or QSB_E_MEMORY. `where` is borrowed. */
 int qsb__touches_init(struct qsb__touches *touches, const struct qsb__learn_where *where);
 void qsb__touches_add(struct qsb__touches *touches, const struct qsb__touch *touch);
+/* Was something done with this file or folder, or in it? A file counts when something was done in its folder. */
+bool qsb__touches_know(const struct qsb__touches *touches, const char *path);
 void qsb__touches_clear(struct qsb__touches *touches);
 
 #endif

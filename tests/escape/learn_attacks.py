@@ -163,6 +163,33 @@ def addresses(case):
     case.same(policy['network']['deniedDomains'], ['bad.example.com'], 'the denial is kept')
 
 
+@row('A-learn-8', 'a path that a command turns into a link to a secret at its end opens nothing when the policy is used')
+def swapped(case):
+    secret = case.write(os.path.join(case.home, '.ssh/id_ed25519'), 'the secret text', 0o600)
+    keys = case.write(os.path.join(case.home, '.ssh/authorized_keys'), 'keys')
+    ends = {
+        'a folder': ('mkdir ~/x; for i in id_ed25519 authorized_keys 3 4 5; do echo a >~/x/$i; cat ~/x/$i; done', 'rm -r ~/x; ln -s ~/.ssh ~/x'),
+        'a file': ('mkdir ~/x; echo a >~/x/id_ed25519; echo a >~/x/authorized_keys; cat ~/x/*', 'mv ~/x ~/y; ln -s .ssh ~/x'),
+        'a link': ('mkdir ~/y; ln -s y ~/x; echo a >~/x/id_ed25519; echo a >~/x/authorized_keys; cat ~/x/*', 'ln -sfn .ssh ~/x'),
+        'a file itself': ('echo a >~/x; cat ~/x', 'rm ~/x; ln -s .ssh/id_ed25519 ~/x'),
+        'a cache': ('mkdir -p ~/.cache/x; echo a >~/.cache/x/id_ed25519; cat ~/.cache/x/*', 'rm -r ~/.cache/x; ln -s ~/.ssh ~/.cache/x'),
+        'the folder above': ('mkdir -p ~/x/.ssh; echo a >~/x/.ssh/id_ed25519; cat ~/x/.ssh/*', 'rm -r ~/x; ln -s ~ ~/x'),
+    }
+    after = ('cat ~/x ~/x/* ~/.cache/x/* ~/x/.ssh/* ~/.ssh/* ~/y/*; for f in ~/x ~/x/id_ed25519 ~/x/authorized_keys ~/.cache/x/id_ed25519 '
+             '~/x/.ssh/id_ed25519 ~/.ssh/authorized_keys; do echo evil >>$f; done; true')
+    for preset in ('workspace', 'locked-down'):
+        for number, (name, (text, end)) in enumerate(ends.items()):
+            outcome, policy = learn(case, f'{text}; {end}; true', ['--preset', preset], f'{preset}{number}.json')
+            case.check('a' in outcome.out.split(), f'{name}: the work is done', outcome)
+            later = case.inside(['sh', '-c', after], ['--policy', os.path.join(case.outside, f'{preset}{number}.json')])
+            case.check('the secret text' not in later.out, f'{preset}, {name}: a secret was read with {policy}', later)
+            case.same((read(secret), read(keys)), ('the secret text', 'keys'), f'{preset}, {name}: a secret was written with {policy}')
+            case.plain(['sh', '-c', 'rm -rf ~/x ~/y ~/.cache'])
+    os.symlink('.ssh', os.path.join(case.home, 'x'))
+    case.control('the secret text' in case.inside(['sh', '-c', 'cat ~/x/id_ed25519'], ['--read', '~/x/id_ed25519']).out,
+                 'an entry of a person\'s own through a link opens a secret')
+
+
 @row('A-learn-7', 'the machine\'s managed policy bounds what is opened while learning', only='root')
 def managed(case):
     if os.path.exists('/etc/qiming-sandbox'):
@@ -174,6 +201,8 @@ def managed(case):
     for number, (content, runs, writes) in enumerate((
             ('{"limits":{"timeout":50}}', True, True),
             ('{"filesystem":{"allowWrite":["."]}}', False, False),
+            ('{"filesystem":{"allowRead":["@system","."]}}', False, False),
+            ('{"extends":"workspace"}', False, False),
             ('{"filesystem":{"denyWrite":["~/made"]}}', True, False),
             ('{"network":{"mode":"off"}}', True, True))):
         path = os.path.join(case.outside, f'{number}.json')
@@ -183,7 +212,7 @@ def managed(case):
         made = os.path.join(case.home, 'made')
         case.same(os.path.exists(made), writes, f'{content}: the file', outcome)
         case.same(os.path.exists(path), runs, f'{content}: the learned policy', outcome)
-        if number == 3:
+        if 'off' in content:
             case.check('network' not in json.loads(read(path)), 'the network stays off')
         if os.path.exists(made):
             os.unlink(made)

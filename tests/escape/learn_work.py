@@ -119,6 +119,19 @@ def reading(case):
               'what may be read')
 
 
+@row('W-learn-8', 'git clones a repository into a folder outside the workspace, and commits there')
+def clone(case):
+    needs(case, 'git')
+    made = case.plain(['sh', '-ec', 'git init -q -b main seed; cd seed; git config user.name T; git config user.email t@example.com; '
+                                    'echo text >file; git add .; git commit -qm first'])
+    case.control(made.code == 0, f'git works outside: {made.describe()}')
+    policy = round_trip(case, '''
+        mkdir -p ~/repos; cd ~/repos; name=copy$(ls | wc -l); git clone -q ~/work/seed $name; cd $name
+        echo more >>file; git -c user.name=T -c user.email=t@example.com commit -qam more; git log --oneline | wc -l''',
+                        entries=['~/repos'])
+    case.check(not any('not ' in remark for remark in policy['$comment']), f'nothing is left out: {policy["$comment"]}')
+
+
 @row('W-learn-6', 'a command that fails, or is killed, has its policy written with what was seen')
 def failing(case):
     for name, text, code, words in (('fails', 'echo x >~/a; exit 3', 3, 'exit status 3'),
