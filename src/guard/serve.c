@@ -110,6 +110,7 @@ static void serve(struct qsb__stop *stop)
 	bool ours;
 	long result = -EPERM;
 
+	qsb__umask_over(stop);
 	if (qsb__guard_moves_names(number))
 		pthread_rwlock_wrlock(&guard->tree);
 	else
