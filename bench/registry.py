@@ -56,6 +56,7 @@ def tarball(name, needs):
 
 class Registry(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
+    wbufsize, disable_nagle_algorithm = -1, True  # an answer is one packet, and waits for nothing
     documents, tarballs = {}, {}
 
     def do_GET(self):
@@ -73,6 +74,10 @@ class Registry(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 512  # npm connects many times at once
+
+
 def fill(packages):
     for name, needs in packages.items():
         data = tarball(name, needs)
@@ -87,7 +92,7 @@ def fill(packages):
 def main():
     port_file, tops, below = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     fill(names(tops, below))
-    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Registry)
+    server = Server(('127.0.0.1', 0), Registry)
     with open(port_file + '.new', 'w', encoding='ascii') as file:
         file.write(str(server.server_address[1]))
     os.rename(port_file + '.new', port_file)

@@ -120,8 +120,7 @@ static bool lives(const struct qsb__task *task)
 	return task->id && syscall(SYS_faccessat2, task->folder, "", F_OK, AT_EMPTY_PATH | AT_EACCESS) == 0;
 }
 
-/* The folder that was kept is the caller's, or is opened anew. */
-static struct qsb__task *proved_task(struct qsb__stop *stop)
+struct qsb__task *qsb__stop_proved_task(struct qsb__stop *stop)
 {
 	struct qsb__task *task = qsb__stop_task(stop, false);
 
@@ -181,9 +180,9 @@ int qsb__stop_descriptor(struct qsb__stop *stop, int number)
 
 /* The number of links of /proc/TID/task counts them. A caller without other threads can get none while it waits, nor
  * can its folder or umask change. */
-static bool is_alone(struct qsb__stop *stop)
+bool qsb__stop_is_alone(struct qsb__stop *stop)
 {
-	const struct qsb__task *task = proved_task(stop);
+	const struct qsb__task *task = qsb__stop_proved_task(stop);
 	struct stat status;
 
 	return task->id && fstatat(task->folder, "task", &status, 0) == 0 && status.st_nlink == 3;
@@ -201,11 +200,11 @@ int qsb__stop_cwd(struct qsb__stop *stop)
 	int fd;
 
 	if (task->cwd >= 0 && task->cwd_age == age)
-		task = proved_task(stop);
+		task = qsb__stop_proved_task(stop);
 	if (task->cwd < 0 || task->cwd_age != age) {
 		drop_cwd(stop, task);
 		/* Before it is opened: another thread that was there until now could have changed it after. */
-		keeps = task->again && is_alone(stop);
+		keeps = task->again && qsb__stop_is_alone(stop);
 		fd = open_below(stop, "cwd", O_PATH);
 		task = qsb__stop_task(stop, false);
 		task->again = true;
@@ -254,52 +253,6 @@ int qsb__status_last(const char *status, const char *key)
 		at = end;
 	}
 	return (int)value;
-}
-
-static void set_umask(struct qsb__tasks *tasks, mode_t mask)
-{
-	if (tasks->umask == (int)mask)
-		return;
-	umask(mask);
-	tasks->umask = (int)mask;
-}
-
-/*
- * Creation takes the umask of the thread that makes it, default ACLs included: this thread has one of its own. Reading
- * the caller's is the dearest step of all. umask(2) stops here as well: as long as nobody has called it, all have the
- * command's, and after that it is kept for callers with one thread until the next one.
- */
-bool qsb__stop_take_umask(struct qsb__stop *stop)
-{
-	struct qsb__guard *guard = stop->guard;
-	unsigned age = __atomic_load_n(&guard->umask_age, __ATOMIC_ACQUIRE);
-	int common = age == 0 ? __atomic_load_n(&guard->umask, __ATOMIC_RELAXED) : -1;
-	struct qsb__task *task;
-	char text[STATUS_BYTES];
-	mode_t mask;
-	bool alone;
-
-	if (common >= 0) {
-		set_umask(stop->tasks, (mode_t)common);
-		return true;
-	}
-	task = proved_task(stop);
-	if (task->id && task->umask >= 0 && task->age == age) {
-		set_umask(stop->tasks, (mode_t)task->umask);
-		return true;
-	}
-	/* Before it is read, as with the folder. */
-	alone = is_alone(stop);
-	if (qsb__stop_status(stop, text, sizeof(text)) != 0)
-		return false;
-	mask = (mode_t)qsb__status_number(text, "Umask:", 8);
-	task = qsb__stop_task(stop, false);
-	task->umask = alone ? (int)mask : -1;
-	task->age = age;
-	if (age == 0)
-		__atomic_store_n(&guard->umask, (int)mask, __ATOMIC_RELAXED);
-	set_umask(stop->tasks, mask);
-	return true;
 }
 
 /* The kernel takes a number before it creates or truncates; ours is handed over only after. So look first: not each

@@ -68,7 +68,7 @@ static long bind_(struct qsb__stop *stop, const uint64_t *a)
 /* Takes no path. What was kept of anybody's is stale from now on. */
 static long umask_(struct qsb__stop *stop, const uint64_t *a)
 {
-	__atomic_fetch_add(&stop->guard->umask_age, 1, __ATOMIC_RELEASE);
+	qsb__umask_called(stop);
 	return QSB__STOP_GO_ON;
 }
 

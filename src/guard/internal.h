@@ -16,6 +16,7 @@ enum {
 	QSB__GUARD_TASKS = 64, /* callers whose folders in /proc are kept open */
 	QSB__GUARD_KEPT = 192, /* descriptors of one call: 40 links need some 120 */
 	QSB__GUARD_THREADS = 256,
+	QSB__GUARD_UMASKS = 32, /* calls of umask that may not be over yet */
 	QSB__GUARD_PATH = PATH_MAX + NAME_MAX + 2
 };
 
@@ -81,7 +82,10 @@ struct qsb__guard {
 	bool ending;
 	bool watched; /* the first receiver's affair */
 	unsigned long received;
-	int stop_fd; /* readable: the watch ends */
+	pid_t open_umasks[QSB__GUARD_UMASKS]; /* whose */
+	size_t open_umask_count;
+	bool umasks_lost; /* there were more */
+	int stop_fd;      /* readable: the watch ends */
 
 	int denial_fd;
 	struct qsb__ledger denials;
@@ -120,17 +124,24 @@ bool qsb__stop_waits(const struct qsb__stop *stop);
 struct qsb__task *qsb__stop_task(struct qsb__stop *stop, bool fresh);
 int qsb__stop_pidfd(struct qsb__stop *stop, bool fresh);
 int qsb__stop_cwd(struct qsb__stop *stop);
+/* The folder that was kept is the caller's, or is opened anew. */
+struct qsb__task *qsb__stop_proved_task(struct qsb__stop *stop);
+bool qsb__stop_is_alone(struct qsb__stop *stop); /* it has no other threads, and gets none while it waits */
 void qsb__tasks_clear(struct qsb__tasks *tasks);
 int qsb__stop_open(struct qsb__stop *stop, const char *name, int flags); /* below /proc/TID */
 int qsb__stop_descriptor(struct qsb__stop *stop, int number);
 int qsb__stop_status(struct qsb__stop *stop, char *text, size_t size);
 unsigned long long qsb__status_number(const char *status, const char *key, int base);
 int qsb__status_last(const char *status, const char *key); /* as seen from the innermost namespace */
-bool qsb__stop_take_umask(struct qsb__stop *stop);         /* this thread's own becomes the caller's */
 bool qsb__stop_is_out_of_descriptors(struct qsb__stop *stop);
 int qsb__stop_copy(struct qsb__stop *stop, uint64_t from, void *to, size_t size);
 int qsb__stop_text(struct qsb__stop *stop, uint64_t from, char *to, size_t size, int too_long);
 int qsb__stop_path(struct qsb__stop *stop, uint64_t from, char *to, bool empty_allowed);
+
+/* umask.c */
+bool qsb__stop_take_umask(struct qsb__stop *stop); /* this thread's own becomes the caller's */
+void qsb__umask_called(struct qsb__stop *stop);
+void qsb__umask_over(struct qsb__stop *stop); /* it makes another call: that one must have ended */
 
 /* resolve.c: paths, as the caller would resolve them. */
 int qsb__resolve_root(struct qsb__stop *stop);

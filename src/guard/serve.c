@@ -113,6 +113,7 @@ static void serve(struct qsb__stop *stop)
 	stop->seen_count = 0;
 	stop->asked[0] = '\0';
 	stop->told = false;
+	qsb__umask_over(stop);
 	if (qsb__guard_moves_names(number))
 		pthread_rwlock_wrlock(&guard->tree);
 	else
