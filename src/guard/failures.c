@@ -4,6 +4,7 @@
  * the command's own affair. Asked only after a call failed, of the host as it is outside; the answer decides about a
  * report and nothing else.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +95,36 @@ static bool may_take(const char *folder, const struct stat *what)
 					      geteuid() == what->st_uid || geteuid() == status.st_uid);
 }
 
+static bool is_empty(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry = NULL;
+
+	if (!list) {
+		if (fd >= 0)
+			close(fd);
+		return true;
+	}
+	do
+		entry = readdir(list);
+	while (entry && qsb__resolve_is_dots(entry->d_name));
+	closedir(list);
+	return !entry;
+}
+
+/* A file by unlink, an empty folder by rmdir. */
+static bool fits_call(const struct refusal *refusal, const char *path, const struct stat *status)
+{
+	const struct seccomp_notif *call = &refusal->stop->call;
+	bool folder = call->data.nr == SYS_unlinkat && (call->data.args[2] & AT_REMOVEDIR);
+
+#ifdef SYS_rmdir
+	folder |= call->data.nr == SYS_rmdir;
+#endif
+	return folder ? S_ISDIR(status->st_mode) && is_empty(path) : !S_ISDIR(status->st_mode);
+}
+
 /* Somebody outside has mounted something there: it is as busy for everybody. */
 static bool is_mount(const char *path)
 {
@@ -127,6 +158,9 @@ static bool would_work(const struct refusal *refusal, const char *path)
 	case LINKS:
 		return named && !exists && may(folder, W_OK | X_OK);
 	case REMOVES:
+		if (!exists || !fits_call(refusal, path, &status))
+			return false;
+		/* fall through */
 	case MOVES:
 		return named && exists && may(folder, W_OK | X_OK) && may_take(folder, &status) &&
 		       !(refusal->error == EBUSY && is_mount(path));
