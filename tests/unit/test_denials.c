@@ -17,7 +17,7 @@ static void is_suggested(const char *path, const char *wanted, const char *name)
 
 static void test_suggestions(void)
 {
-	char out[16], longest[400];
+	char out[16], longest[400], line[100];
 
 	is_suggested("/a/b-c_d.e", "--write /a/b-c_d.e", "a plain path needs no quotes");
 	is_suggested("/a b", "--write '/a b'", "a space is quoted");
@@ -35,6 +35,9 @@ static void test_suggestions(void)
 	tap_ok(qsb__suggest_option(out, sizeof(out), "--write", "/123456"), "one that just fits is one");
 	tap_ok(!qsb__suggest_option(out, sizeof(out), "--write", "/1 345"), "also with quotes");
 	memset(longest, '\'', sizeof(longest) - 1);
+	tap_ok(qsb__suggest_entry(line, sizeof(line), "network", "unixSockets", "/a\"\\b"), "a line for a policy");
+	tap_is_text(line, "\"network\": {\"unixSockets\": [\"/a\\\"\\\\b\"]}", "is JSON, whatever the name");
+	tap_ok(!qsb__suggest_entry(line, sizeof(line), "a", "b", "/\n") && !line[0], "but for control characters");
 	longest[0] = '/';
 	longest[sizeof(longest) - 1] = '\0';
 	is_suggested(longest, "", "one that grows beyond its room is none");
