@@ -280,7 +280,7 @@ static void report_findings(const struct qsb__result *result)
 	for (size_t i = 0; i < result->finding_count; i++) {
 		const struct qsb__finding *finding = &result->findings[i];
 
-		if (i >= MOST_REPORTED) {
+		if (i >= QSB__SUMMARY_LINES) {
 			more++;
 			continue;
 		}
