@@ -323,25 +323,32 @@ static bool find_asked(struct qsb__stop *stop, char *path)
 	return true;
 }
 
-static void note_limit(struct qsb__stop *stop)
+static void tell_limit(struct qsb__stop *stop, const char *limit, const char *suggestion)
 {
-	const struct qsb__plan *plan = stop->guard->plan;
 	struct qsb__denial denial;
-	struct rlimit limit;
 
-	/* A lower one is the command's own. */
-	if (!plan->open_files || prlimit((pid_t)stop->call.pid, RLIMIT_NOFILE, NULL, &limit) != 0 ||
-	    limit.rlim_cur != plan->open_files)
-		return;
 	memset(&denial, 0, sizeof(denial));
 	snprintf(denial.kind, sizeof(denial.kind), "limit");
-	snprintf(denial.operation, sizeof(denial.operation), "openFiles");
+	snprintf(denial.operation, sizeof(denial.operation), "%s", limit);
 	if (qsb__ledger_count(&stop->guard->denials, &denial))
 		return;
-	snprintf(denial.rule, sizeof(denial.rule), "/limits/openFiles");
-	snprintf(denial.suggestion, sizeof(denial.suggestion), "\"limits\": {\"openFiles\": N}");
+	snprintf(denial.rule, sizeof(denial.rule), "/limits/%s", limit);
+	snprintf(denial.suggestion, sizeof(denial.suggestion), "%s", suggestion);
 	qsb__guard_name_process(stop, &denial);
 	qsb__guard_add_denial(stop->guard, &denial);
+}
+
+/* A lower limit than the plan's is the command's own. */
+static void note_limit(struct qsb__stop *stop, long result)
+{
+	const struct qsb__plan *plan = stop->guard->plan;
+	bool files = result == -EMFILE;
+	uint64_t most = files ? plan->open_files : plan->file_bytes;
+	struct rlimit limit;
+
+	if (most && prlimit((pid_t)stop->call.pid, files ? RLIMIT_NOFILE : RLIMIT_FSIZE, NULL, &limit) == 0 &&
+	    limit.rlim_cur == most)
+		tell_limit(stop, files ? "openFiles" : "fileSize", files ? "--open-files N" : "--file-size SIZE");
 }
 
 void qsb__guard_note_failure(struct qsb__stop *stop, long result)
@@ -349,8 +356,8 @@ void qsb__guard_note_failure(struct qsb__stop *stop, long result)
 	struct refusal refusal = {.stop = stop, .error = (int)-result};
 	char path[QSB__GUARD_PATH];
 
-	if (result == -EMFILE)
-		note_limit(stop);
+	if (result == -EMFILE || result == -EFBIG)
+		note_limit(stop, result);
 	if (stop->told || !stop->guard->plan->report_denials ||
 	    (result != -EROFS && result != -EACCES && result != -EPERM && result != -EBUSY && result != -EXDEV))
 		return;

@@ -255,3 +255,24 @@ def events(case):
     case.same(answer['denials'][0]['count'], 2, 'the result counts')
     for key in ('kind', 'operation', 'target', 'rule', 'pid', 'process', 'time', 'suggestion'):
         case.same(told[0][key], answer['denials'][0][key], key)
+
+
+@row('W-denial-5', 'limits that a command meets are told: room in /tmp, the size of a file, open files; and not when they are not met')
+def limits(case):
+    attempts = {
+        'tmpSize': ('dd if=/dev/zero of=/tmp/big bs=64k count=400; true', '--tmp-size', '16m'),
+        'fileSize': ('dd if=/dev/zero of=big bs=64k count=400', '--file-size', '1m'),
+        'openFiles': ('python3 -c "\nfiles = []\nfor i in range(100): files.append(open(\'f\', \'a\'))"', '--open-files', '40'),
+    }
+    for name, (script, option, value) in attempts.items():
+        case.control(case.plain(['sh', '-c', script]).code == 0, f'{name} outside')
+        found, answer = denials(case, script, [option, value])
+        case.check((name, '') in found, f'{name} is told', answer['outcome'])
+        denial = found[name, '']
+        case.same((denial['kind'], denial['rule']), ('limit', f'/limits/{name}'), name)
+        case.check(denial['suggestion'].startswith(option + ' '), f'{denial}')
+        found, answer = denials(case, script, [option, '600m' if 'ize' in name else '200'])
+        case.same(found, {}, f'{name} is not met', answer['outcome'])
+    found, answer = denials(case, 'ulimit -n 20; python3 -c "\nfiles = []\nfor i in range(100): files.append(open(\'f\', \'a\'))"')
+    case.same((answer['exitCode'], found), (1, {}), 'a limit of its own', answer['outcome'])
+    os.path.exists('/tmp/big') and os.unlink('/tmp/big')
