@@ -25,7 +25,7 @@ static uint32_t hash_text(uint32_t value, const char *text)
 static bool is_same(const struct qsb__denial *a, const struct qsb__denial *b)
 {
 	return strcmp(a->target, b->target) == 0 && strcmp(a->operation, b->operation) == 0 &&
-	       strcmp(a->kind, b->kind) == 0;
+	       strcmp(a->kind, b->kind) == 0 && strcmp(a->detail, b->detail) == 0;
 }
 
 /* Where the entry's number stands, or would. Half of the slots stay free. */

@@ -149,7 +149,7 @@ def existing_repository(case):
     answer = case.result(['sh', '-c', text])
     case.worked(answer['outcome'])
     case.same(settings(os.path.join(folder, '.git')), before, 'the settings')
-    details = [denial['detail'] or '' for denial in answer['denials'] if denial['target'].endswith('/.git/config')]
+    details = [denial.get('detail', '') for denial in answer['denials'] if denial['target'].endswith('/.git/config')]
     for key in ('branch.topic.remote', 'user.name'):
         case.check(any(key in detail for detail in details), f'{key} is not named: {answer["denials"]}')
     case.same(answer['findings'], [], 'findings')
@@ -176,7 +176,7 @@ def set_keys(case):
             case.check(answer['exitCode'] not in (0, 125), f'{key} was set', answer['outcome'])
             name = key.rsplit('.', 1)
             wanted = (key.split('.')[0].lower() + key[len(key.split('.')[0]):len(name[0])] + '.' + name[1].lower())
-            case.check(any(wanted in (denial['detail'] or '') for denial in answer['denials']),
+            case.check(any(wanted in (denial.get('detail', '')) for denial in answer['denials']),
                        f'{wanted} is not named', answer['outcome'])
             case.check(value not in settings(os.path.join(case.work, 'new/.git')), f'{key} stands in the file')
             left = sorted(os.listdir(os.path.join(case.work, 'new/.git')))
