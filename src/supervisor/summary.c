@@ -16,7 +16,8 @@ struct line {
 /* Programs keep caches where they can, and do without where they cannot. */
 static bool is_cache(const char *target)
 {
-	return strstr(target, "/__pycache__/") || strstr(target, "/.cache/");
+	return strstr(target, "/__pycache__/") || strstr(target, "/.cache/") || strstr(target, "/.npm/") ||
+	       strncmp(target, "/var/cache/", 11) == 0;
 }
 
 static enum weight weigh(const struct qsb__denial *denial)

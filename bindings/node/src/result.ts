@@ -43,7 +43,7 @@ export interface SandboxReport {
     readonly backend: string;
     /** "files": true; a word where a part of it is held. */
     readonly enforced: Readonly<Record<string, boolean | string>>;
-    /** Which refusals `denials` would have: "files", "secretReads", "calls"; "not asked" where the policy wants none. */
+    /** Which refusals `denials` would have: "files", "secretReads", "calls"; "not asked" where none are wanted. */
     readonly reported: Readonly<Record<string, boolean | string>>;
     /** "memory": "cgroup". */
     readonly limitsBy: Readonly<Record<string, string>>;
