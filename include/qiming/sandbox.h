@@ -252,10 +252,15 @@ struct qsb_pair {
 
 /* Something the sandbox refused, or a limit that was reached. Strings are never NULL. */
 struct qsb_denial {
-	const char *kind;       /* "limit", "file", "network", "call" */
-	const char *operation;  /* "memory", "connect" */
-	const char *target;     /* a path, a host; "" = none */
-	const char *rule;       /* JSON pointer of the policy's key; "" = none */
+	const char *kind; /* "limit", "file", "network", "call" */
+	/* Of files "create", "write", "remove", "rename", "link", "change" (mode, owner, times, attributes), "read"; of
+	 * the network "connect", "lookup"; the call's name; the limit's. */
+	const char *operation;
+	/* A path, a host, what a call asked for; "" = none. A folder with "/" and "*" behind it stands for further
+	 * names in it. */
+	const char *target;
+	const char *detail;     /* what of the target; "" = all of it */
+	const char *rule;       /* as `explain` says it: a JSON pointer, an option, a built-in list; "" = none */
 	const char *process;    /* name; "" = unknown */
 	const char *suggestion; /* an option or a policy line that would allow it; "" = none */
 	const char *time;       /* of the first one: "2026-01-31T12:00:00.000Z" */
@@ -294,6 +299,7 @@ struct qsb_result {
 
 	const struct qsb_denial *denials;
 	size_t denial_count;
+	uint64_t denials_left_out; /* how many there were beyond those */
 
 	/* Looked for where the command's file calls are answered (filesystem.protectNewNames, reportDenials); the
 	 * policy's filesystem.gitFindings says whether they are moved. A repository whose settings were moved works
@@ -309,6 +315,8 @@ struct qsb_result {
 	size_t not_enforced_count;
 	const struct qsb_pair *limits_by; /* which mechanism held which limit: "memory" -> "cgroup" */
 	size_t limits_by_count;
+	const struct qsb_pair *reported; /* which refusals `denials` would have: "files" -> "true", "calls" -> "true" */
+	size_t reported_count;
 
 	const char *json; /* the result as the program wrote it */
 };

@@ -61,6 +61,10 @@ struct qsb__probe {
 	size_t count;
 };
 
+struct qsb__limits_hit {
+	bool memory, processes, scratch; /* the sandbox's own file system has no room left */
+};
+
 struct qsb__backend {
 	const char *name;
 	const char *summary;
@@ -109,7 +113,7 @@ struct qsb__backend {
 	 */
 	const char *(*reports)(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox, const char *what);
 	/* What the kernel itself stopped at a limit so far. */
-	void (*limits_hit)(struct qsb__sandbox *sandbox, bool *memory, bool *processes);
+	void (*limits_hit)(struct qsb__sandbox *sandbox, struct qsb__limits_hit *hit);
 	/* Which mechanism holds which limit: "cgroup", "rlimit", "watch", "affinity", "namespace", "none". */
 	const char *(*limit_by)(const struct qsb__sandbox *sandbox, const char *limit);
 	/* Kills what is left, waits for it and frees everything. NULL is allowed. */

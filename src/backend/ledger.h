@@ -1,7 +1,7 @@
 /*
  * What was refused, between the threads that refuse and the supervisor that tells: bounded, and never waited for. One
- * entry a kind, operation and target; a refusal that is known is only counted, which costs no more than finding it.
- * What comes when the list is full is counted as left out.
+ * entry a kind, operation, target and detail; a refusal that is known is only counted, which costs no more than finding
+ * it. What comes when the list is full is counted as left out.
  */
 #ifndef QSB_BACKEND_LEDGER_H
 #define QSB_BACKEND_LEDGER_H

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "os/descriptors.h"
 #include "supervisor/run.h"
+#include "supervisor/summary.h"
 
 static const struct qsb__option options[] = {
 	{.id = QSB__OPT_COMMAND,
@@ -251,33 +252,13 @@ static void report_exec_failure(const char *name, int os_code)
 	qsb__message("%s: %s", name, looked_up ? "command not found" : strerror(os_code));
 }
 
-enum { MOST_REPORTED = 4 };
-
-/* A line for a person who wonders why the command failed; `more` = how many others there are. */
-static void report_denial(const struct qsb__denial *denial, size_t more)
-{
-	bool limit = strcmp(denial->kind, "limit") == 0;
-	const char *lead_in = !denial->suggestion[0] ? "" : limit ? "; to raise it: " : "; to allow it: ";
-	char others[40] = "";
-
-	if (more > 0)
-		snprintf(others, sizeof(others), "; and %zu more", more);
-	qsb__message("%s: %s%s%s%s%s%s%s%s%s", limit ? "limit reached" : "refused", denial->operation,
-		     denial->target[0] ? " " : "", denial->target, denial->rule[0] ? " (" : "", denial->rule,
-		     denial->rule[0] ? ")" : "", lead_in, denial->suggestion, others);
-}
-
-/* The first one, and the hosts after it: one is seldom all that a command needs. */
 static void report_denials(const struct qsb__result *result)
 {
-	const struct qsb__denial *shown[MOST_REPORTED];
-	size_t count = 0, all = result->denial_count + result->denials_left_out;
+	char lines[QSB__SUMMARY_LINES][QSB__SUMMARY_WIDTH];
+	size_t count = qsb__summary(result, lines);
 
-	for (size_t i = 0; i < result->denial_count && count < MOST_REPORTED; i++)
-		if (count == 0 || strcmp(result->denials[i].kind, "network") == 0)
-			shown[count++] = &result->denials[i];
 	for (size_t i = 0; i < count; i++)
-		report_denial(shown[i], i + 1 == count ? all - count : 0);
+		qsb__message("%s", lines[i]);
 }
 
 /* Few programs pass on what a resolver or a proxy told them, so a refused host is named also where a program reads. */
@@ -299,7 +280,7 @@ static void report_findings(const struct qsb__result *result)
 	for (size_t i = 0; i < result->finding_count; i++) {
 		const struct qsb__finding *finding = &result->findings[i];
 
-		if (i >= MOST_REPORTED) {
+		if (i >= QSB__SUMMARY_LINES) {
 			more++;
 			continue;
 		}

@@ -54,6 +54,7 @@ static int read_denials(struct qsb_result *result, const json_t *list)
 			.kind = text_of(from, "kind"),
 			.operation = text_of(from, "operation"),
 			.target = text_of(from, "target"),
+			.detail = text_of(from, "detail"),
 			.rule = text_of(from, "rule"),
 			.process = text_of(from, "process"),
 			.suggestion = text_of(from, "suggestion"),
@@ -172,10 +173,12 @@ static int read_all(struct parsed *parsed, struct qsb_error *err)
 	result->backend = text_of(sandbox, "backend");
 	result->json = parsed->text;
 	result->findings_left_out = number_of(parsed->root, "findingsLeftOut");
+	result->denials_left_out = number_of(parsed->root, "denialsLeftOut");
 	if (read_denials(result, json_object_get(parsed->root, "denials")) ||
 	    read_findings(result, json_object_get(parsed->root, "findings")) ||
 	    read_gaps(result, json_object_get(sandbox, "notEnforced")) ||
 	    read_pairs(&result->enforced, &result->enforced_count, json_object_get(sandbox, "enforced")) ||
+	    read_pairs(&result->reported, &result->reported_count, json_object_get(sandbox, "reported")) ||
 	    read_pairs(&result->limits_by, &result->limits_by_count, json_object_get(sandbox, "limitsBy")))
 		return qsb__fail_memory(err, "result");
 	return 0;
@@ -217,6 +220,7 @@ void qsb_result_free(struct qsb_result *result)
 	free((void *)(uintptr_t)result->enforced);
 	free((void *)(uintptr_t)result->not_enforced);
 	free((void *)(uintptr_t)result->limits_by);
+	free((void *)(uintptr_t)result->reported);
 	json_decref(parsed->root);
 	free(parsed->text);
 	free(parsed);

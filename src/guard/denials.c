@@ -44,7 +44,7 @@ bool qsb__guard_is_told(struct qsb__guard *guard, struct qsb__denial *denial)
 
 	if (qsb__ledger_count(&guard->denials, denial))
 		return true;
-	if (!slash || (size_t)(slash - denial->target) + 3 > sizeof(denial->target) ||
+	if (!slash || denial->detail[0] || (size_t)(slash - denial->target) + 3 > sizeof(denial->target) ||
 	    qsb__ledger_beside(&guard->denials, denial) < NAMES_OF_A_FOLDER)
 		return false;
 	memcpy(slash, "/*", 3);
@@ -79,8 +79,8 @@ static void deny(struct qsb__stop *stop, const char *operation, const char *targ
 	memset(&denial, 0, sizeof(denial));
 	snprintf(denial.kind, sizeof(denial.kind), "file");
 	snprintf(denial.operation, sizeof(denial.operation), "%s", operation);
-	qsb__denial_set_target(&denial, target);
 	snprintf(denial.detail, sizeof(denial.detail), "%s", detail);
+	qsb__denial_set_target(&denial, target);
 	if (qsb__guard_is_told(stop->guard, &denial))
 		return;
 	if (!qsb__denial_explain(&denial, stop->guard->plan, target, qsb__guard_length_there(target),

@@ -4,6 +4,7 @@
  * the command's own affair. Asked only after a call failed, of the host as it is outside; the answer decides about a
  * report and nothing else.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -94,6 +95,36 @@ static bool may_take(const char *folder, const struct stat *what)
 					      geteuid() == what->st_uid || geteuid() == status.st_uid);
 }
 
+static bool is_empty(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *entry = NULL;
+
+	if (!list) {
+		if (fd >= 0)
+			close(fd);
+		return true;
+	}
+	do
+		entry = readdir(list);
+	while (entry && qsb__resolve_is_dots(entry->d_name));
+	closedir(list);
+	return !entry;
+}
+
+/* A file by unlink, an empty folder by rmdir. */
+static bool fits_call(const struct refusal *refusal, const char *path, const struct stat *status)
+{
+	const struct seccomp_notif *call = &refusal->stop->call;
+	bool folder = call->data.nr == SYS_unlinkat && (call->data.args[2] & AT_REMOVEDIR);
+
+#ifdef SYS_rmdir
+	folder |= call->data.nr == SYS_rmdir;
+#endif
+	return folder ? S_ISDIR(status->st_mode) && is_empty(path) : !S_ISDIR(status->st_mode);
+}
+
 /* Somebody outside has mounted something there: it is as busy for everybody. */
 static bool is_mount(const char *path)
 {
@@ -127,6 +158,9 @@ static bool would_work(const struct refusal *refusal, const char *path)
 	case LINKS:
 		return named && !exists && may(folder, W_OK | X_OK);
 	case REMOVES:
+		if (!exists || !fits_call(refusal, path, &status))
+			return false;
+		/* fall through */
 	case MOVES:
 		return named && exists && may(folder, W_OK | X_OK) && may_take(folder, &status) &&
 		       !(refusal->error == EBUSY && is_mount(path));
@@ -289,25 +323,32 @@ static bool find_asked(struct qsb__stop *stop, char *path)
 	return true;
 }
 
-static void note_limit(struct qsb__stop *stop)
+static void tell_limit(struct qsb__stop *stop, const char *limit, const char *suggestion)
 {
-	const struct qsb__plan *plan = stop->guard->plan;
 	struct qsb__denial denial;
-	struct rlimit limit;
 
-	/* A lower one is the command's own. */
-	if (!plan->open_files || prlimit((pid_t)stop->call.pid, RLIMIT_NOFILE, NULL, &limit) != 0 ||
-	    limit.rlim_cur != plan->open_files)
-		return;
 	memset(&denial, 0, sizeof(denial));
 	snprintf(denial.kind, sizeof(denial.kind), "limit");
-	snprintf(denial.operation, sizeof(denial.operation), "openFiles");
+	snprintf(denial.operation, sizeof(denial.operation), "%s", limit);
 	if (qsb__ledger_count(&stop->guard->denials, &denial))
 		return;
-	snprintf(denial.rule, sizeof(denial.rule), "/limits/openFiles");
-	snprintf(denial.suggestion, sizeof(denial.suggestion), "\"limits\": {\"openFiles\": N}");
+	snprintf(denial.rule, sizeof(denial.rule), "/limits/%s", limit);
+	snprintf(denial.suggestion, sizeof(denial.suggestion), "%s", suggestion);
 	qsb__guard_name_process(stop, &denial);
 	qsb__guard_add_denial(stop->guard, &denial);
+}
+
+/* A lower limit than the plan's is the command's own. */
+static void note_limit(struct qsb__stop *stop, long result)
+{
+	const struct qsb__plan *plan = stop->guard->plan;
+	bool files = result == -EMFILE;
+	uint64_t most = files ? plan->open_files : plan->file_bytes;
+	struct rlimit limit;
+
+	if (most && prlimit((pid_t)stop->call.pid, files ? RLIMIT_NOFILE : RLIMIT_FSIZE, NULL, &limit) == 0 &&
+	    limit.rlim_cur == most)
+		tell_limit(stop, files ? "openFiles" : "fileSize", files ? "--open-files N" : "--file-size SIZE");
 }
 
 void qsb__guard_note_failure(struct qsb__stop *stop, long result)
@@ -315,8 +356,8 @@ void qsb__guard_note_failure(struct qsb__stop *stop, long result)
 	struct refusal refusal = {.stop = stop, .error = (int)-result};
 	char path[QSB__GUARD_PATH];
 
-	if (result == -EMFILE)
-		note_limit(stop);
+	if (result == -EMFILE || result == -EFBIG)
+		note_limit(stop, result);
 	if (stop->told || !stop->guard->plan->report_denials ||
 	    (result != -EROFS && result != -EACCES && result != -EPERM && result != -EBUSY && result != -EXDEV))
 		return;

@@ -139,6 +139,9 @@ int qsb__plan_explain_path(const struct qsb__plan *plan, const struct qsb__host 
  */
 bool qsb__suggest_option(char *out, size_t size, const char *option, const char *path);
 
+/* "\"network\": {\"unixSockets\": [\"PATH\"]}", a line for a policy; under the same conditions. */
+bool qsb__suggest_entry(char *out, size_t size, const char *group, const char *list, const char *path);
+
 /* What the plan says of a host: a name or an address, with ":port" or without, where 443 is meant. Nothing is looked
  * up. QSB_E_INVALID  it is no host; the message shows the right spelling */
 struct qsb__host_verdict {

@@ -75,3 +75,23 @@ bool qsb__suggest_option(char *out, size_t size, const char *option, const char 
 		memcpy(out + length, path, strlen(path) + 1);
 	return true;
 }
+
+bool qsb__suggest_entry(char *out, size_t size, const char *group, const char *list, const char *path)
+{
+	char text[QSB__PATH_MAX];
+	size_t used = 0;
+
+	out[0] = '\0';
+	if (!can_be_pasted(path) || qsb__glob_is_pattern(path))
+		return false;
+	for (; *path && used + 3 < sizeof(text); path++) {
+		if (*path == '"' || *path == '\\')
+			text[used++] = '\\';
+		text[used++] = *path;
+	}
+	text[used] = '\0';
+	if (*path || strlen(group) + strlen(list) + used + sizeof("\"\": {\"\": [\"\"]}") > size)
+		return false;
+	snprintf(out, size, "\"%s\": {\"%s\": [\"%s\"]}", group, list, text);
+	return true;
+}

@@ -60,7 +60,7 @@ struct qsb__result {
 	struct qsb__traffic traffic;   /* all of it with count_traffic, else only what was refused */
 	uint64_t log_lost;             /* lines that the network log does not have */
 	int log_error;                 /* errno of it, 0 = its reader was too slow */
-	const char *learned_file; /* the policy that was written, borrowed; NULL = none */
+	const char *learned_file;      /* the policy that was written, borrowed; NULL = none */
 	size_t learned_entries;
 	const struct qsb__backend *backend;
 	const struct qsb__plan *plan;

@@ -3,6 +3,7 @@
  * holds them, and the room on the file systems that the command may write to. The pause grows with the distance to
  * the limit, so that a command far below it is never disturbed.
  */
+#include <signal.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
@@ -106,19 +107,32 @@ void qsb__watch_start(struct qsb__supervisor *supervisor)
 	uv_timer_start(&supervisor->watch, look, FIRST_MS, 0);
 }
 
+/* A command that dies of a file's size, or tells of it as a shell does. */
+static bool died_of_size(const struct qsb__supervisor *supervisor)
+{
+	const struct qsb__result *result = supervisor->result;
+
+	return supervisor->request->plan->file_bytes &&
+	       (result->signal == SIGXFSZ || result->exit_code == 128 + SIGXFSZ);
+}
+
 /* What the kernel itself stopped at a limit, seen at the end. */
 void qsb__watch_settle(struct qsb__supervisor *supervisor)
 {
 	const struct qsb__plan *plan = supervisor->request->plan;
-	bool memory = false, processes = false;
+	struct qsb__limits_hit hit = {.memory = false};
 
-	supervisor->request->backend->limits_hit(supervisor->sandbox, &memory, &processes);
-	if (memory) {
+	supervisor->request->backend->limits_hit(supervisor->sandbox, &hit);
+	if (hit.memory) {
 		supervisor->result->out_of_memory = true;
 		qsb__deny_limit(supervisor, "memory", "/limits/memory", "--memory SIZE");
 	}
-	if (processes || (plan->processes && supervisor->result->processes >= plan->processes))
+	if (hit.processes || (plan->processes && supervisor->result->processes >= plan->processes))
 		qsb__deny_limit(supervisor, "processes", "/limits/processes", "--processes N");
+	if (hit.scratch)
+		qsb__deny_limit(supervisor, "tmpSize", "/limits/tmpSize", "--tmp-size SIZE");
+	if (died_of_size(supervisor))
+		qsb__deny_limit(supervisor, "fileSize", "/limits/fileSize", "--file-size SIZE");
 	if (supervisor->result->processes == 0 && supervisor->outcome.end == QSB__END_EXITED)
 		supervisor->result->processes = 1;
 }

@@ -2,18 +2,23 @@
 export interface Denial {
     /** "file", "network", "call", "limit". */
     readonly kind: string;
-    /** "open", "connect", "memory". */
+    /**
+     * Of files "create", "write", "remove", "rename", "link", "change" (mode, owner, times, attributes), "read"; of the
+     * network "connect", "lookup"; the call's name; the limit's.
+     */
     readonly operation: string;
-    /** A path, a host; "" where there is none. */
+    /** A path, a host, what a call asked for; "" where there is none. "FOLDER/*" stands for further names in it. */
     readonly target: string;
-    /** JSON pointer of the policy's key; "" where there is none. */
+    /** What of the target, where it was not all of it. */
+    readonly detail?: string;
+    /** As `explain` says it: a JSON pointer, an option, a built-in list; "" where there is none. */
     readonly rule: string;
     /** Inside the sandbox; null where it is not known. */
     readonly pid: number | null;
     readonly process: string | null;
     /** Of the first one: "2026-01-31T12:00:00.000Z". */
     readonly time: string;
-    /** An option of the command line that would allow it; "" where there is none. */
+    /** An option of the command line, or a line of the policy, that would allow it; "" where there is none. */
     readonly suggestion: string;
     readonly count: number;
 }
@@ -38,6 +43,8 @@ export interface SandboxReport {
     readonly backend: string;
     /** "files": true; a word where a part of it is held. */
     readonly enforced: Readonly<Record<string, boolean | string>>;
+    /** Which refusals `denials` would have: "files", "secretReads", "calls"; "not asked" where none are wanted. */
+    readonly reported: Readonly<Record<string, boolean | string>>;
     /** "memory": "cgroup". */
     readonly limitsBy: Readonly<Record<string, string>>;
     /** What the policy asks for and is not held. */
@@ -107,6 +114,6 @@ export function neverBegun(): ExecuteResult {
         denialsLeftOut: 0,
         findings: [],
         findingsLeftOut: 0,
-        sandbox: { backend: "", enforced: {}, limitsBy: {}, notEnforced: [] },
+        sandbox: { backend: "", enforced: {}, reported: {}, limitsBy: {}, notEnforced: [] },
     };
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -97,6 +97,29 @@ test("a denied write is a denial while it runs and in the result", async () => {
     }
     assert.deepEqual(heard.map(({ target }) => target), [join(folder, "a.never"), join(folder, "b.never")]);
     assert.deepEqual(events.at(-1).result.denials.map(({ target }) => target), [join(folder, "a.never")]);
+});
+
+test("refused files and calls are denials with rule and suggestion, each once with its count", async () => {
+    const outside = mkdtempSync(join(homedir(), ".refused-"));
+    try {
+        const script = `for i in 1 2 3; do touch ${outside}/new; done; unshare -U true; touch fine`;
+        const { denials, denialsLeftOut, sandbox: report } = await sandbox.execute(script, folder);
+        assert.deepEqual(denials.map(({ kind, operation, target, count }) => [kind, operation, target, count]),
+            [["file", "create", join(outside, "new"), 3], ["call", "unshare", "user namespace", 1]]);
+        assert.match(denials[0].rule, /^default: only what is allowed/);
+        assert.equal(denials[0].suggestion, `--write ${outside}`);
+        assert.equal(denials[0].process, "touch");
+        assert.equal(denials[0].detail, undefined);
+        assert.equal(denials[1].rule, "/allowNestedSandbox");
+        assert.equal(denialsLeftOut, 0);
+        assert.equal(report.reported.files, true);
+    } finally {
+        rmSync(outside, { recursive: true });
+    }
+    const quiet = await sandbox.execute("touch /etc/refused", folder,
+        { policy: { filesystem: { reportDenials: false } } });
+    assert.equal(quiet.sandbox.reported.files, "not asked");
+    assert.deepEqual(quiet.denials, []);
 });
 
 // A client in the sandbox that says only whether its connection was let through: the broker answers 403 where not.

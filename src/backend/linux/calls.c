@@ -9,6 +9,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@
 #include "core/cleanup.h"
 #include "os/workers.h"
 
-enum { SYNC_WAKE_UP = 1 };
+enum { SYNC_WAKE_UP = 1, PORT_OF_NAMES = 53, STUB_RESOLVER = 0x7f000035 };
 
 /* One connect to make: the caller's own socket and our copy of the address. */
 struct connect_call {
@@ -166,6 +167,21 @@ static int judge_place(const struct qsb__sandbox *sandbox, int place)
 	return is_served_outside(&status) ? EACCES : ECONNREFUSED;
 }
 
+/* Where the socket lies, whatever the caller calls it. */
+static void describe_unix(struct connect_call *call, const char *path)
+{
+	struct qsb__denial *denial = &call->denial;
+	char link[64], real[PATH_MAX];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", call->place);
+	length = readlink(link, real, sizeof(real) - 1);
+	real[length < 0 ? 0 : length] = '\0';
+	qsb__denial_set_target(denial, real[0] == '/' ? real : path);
+	snprintf(denial->rule, sizeof(denial->rule), "/network/unixSockets");
+	qsb__suggest_entry(denial->suggestion, sizeof(denial->suggestion), "network", "unixSockets", denial->target);
+}
+
 /* Points the call at what was judged, not at a name that may mean something else by now. */
 static int aim_unix(const struct qsb__sandbox *sandbox, pid_t thread, struct connect_call *call)
 {
@@ -179,8 +195,14 @@ static int aim_unix(const struct qsb__sandbox *sandbox, pid_t thread, struct con
 		return 0; /* no name: the kernel's own error */
 	if (call->length > sizeof(*address))
 		return EINVAL;
+	if (address->sun_path[0] == '\0' && sandbox->plan->network == QSB__NETWORK_HOST) {
+		call->denial.target[0] = '@';
+		memcpy(call->denial.target + 1, address->sun_path + 1, call->length - offset - 1);
+		snprintf(call->denial.rule, sizeof(call->denial.rule), "built-in: sockets (abstract ones of the host)");
+		return EACCES;
+	}
 	if (address->sun_path[0] == '\0')
-		return sandbox->plan->network == QSB__NETWORK_HOST ? EACCES : 0;
+		return 0;
 	length = strnlen(address->sun_path, call->length - offset);
 	memcpy(path, address->sun_path, length);
 	path[length] = '\0';
@@ -189,10 +211,7 @@ static int aim_unix(const struct qsb__sandbox *sandbox, pid_t thread, struct con
 		return -call->place;
 	error = judge_place(sandbox, call->place);
 	if (error == EACCES) {
-		snprintf(call->denial.target, sizeof(call->denial.target), "%s", path);
-		snprintf(call->denial.rule, sizeof(call->denial.rule), "/network/unixSockets");
-		snprintf(call->denial.suggestion, sizeof(call->denial.suggestion),
-			 "\"network\": {\"unixSockets\": [\"%s\"]}", path);
+		describe_unix(call, path);
 	}
 	if (error == 0) {
 		snprintf(address->sun_path, sizeof(address->sun_path), "/proc/self/fd/%d", call->place);
@@ -239,22 +258,49 @@ void qsb__calls_name_caller(pid_t thread, struct qsb__denial *denial)
 		sscanf(at, "\nNStgid: %*d %d", &denial->pid);
 }
 
+static int socket_number(int fd, int level, int option)
+{
+	int value = -1;
+	socklen_t size = sizeof(value);
+
+	return getsockopt(fd, level, option, &value, &size) == 0 ? value : -1;
+}
+
+static unsigned port_of(const struct connect_call *call)
+{
+	return ntohs(call->address.ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)&call->address)->sin6_port
+							 : ((const struct sockaddr_in *)&call->address)->sin_port);
+}
+
+/* The host's resolver, also where it would be on the sandbox's own loopback: there nobody answers. */
+static bool is_lookup(const struct connect_call *call, int error)
+{
+	const struct sockaddr_in *four = (const struct sockaddr_in *)&call->address;
+
+	return port_of(call) == PORT_OF_NAMES && socket_number(call->socket, SOL_SOCKET, SO_TYPE) == SOCK_DGRAM &&
+	       (error == ENETUNREACH ||
+		(error == 0 && four->sin_family == AF_INET && ntohl(four->sin_addr.s_addr) == STUB_RESOLVER));
+}
+
 /* Only what the sandbox refused: an own server that is not there is the command's own affair. */
 static void report(const struct connect_call *call, int error)
 {
 	struct qsb__denial denial = call->denial;
 	bool internet = call->address.ss_family == AF_INET || call->address.ss_family == AF_INET6;
+	bool lookup = internet && call->network_off && is_lookup(call, error);
 
-	if (internet && call->network_off && error == ENETUNREACH) {
+	if (lookup || (internet && call->network_off && error == ENETUNREACH)) {
 		describe_internet(call, denial.target, sizeof(denial.target));
 		snprintf(denial.rule, sizeof(denial.rule), "/network/mode");
 		snprintf(denial.suggestion, sizeof(denial.suggestion), "--network filtered --allow-domain %.150s",
-			 denial.target);
+			 lookup ? "NAME" : denial.target);
 	} else if (!denial.target[0]) {
 		return;
 	}
 	snprintf(denial.kind, sizeof(denial.kind), "network");
-	snprintf(denial.operation, sizeof(denial.operation), "connect");
+	snprintf(denial.operation, sizeof(denial.operation), lookup ? "lookup" : "connect");
+	if (qsb__refusal_is_told(&denial))
+		return;
 	/* The caller still waits for its answer: it is there to be asked. */
 	qsb__calls_name_caller(call->thread, &denial);
 	qsb__refusal_add(&denial);
@@ -262,7 +308,7 @@ static void report(const struct connect_call *call, int error)
 
 static void answer_connect(struct connect_call *call, int error)
 {
-	if (error != 0)
+	if (error != 0 || call->network_off)
 		report(call, error);
 	respond(call->listener, call->id, error);
 	if (call->socket >= 0)
@@ -296,14 +342,6 @@ static bool finish_elsewhere(const struct connect_call *call)
 		return true;
 	free(copy);
 	return false;
-}
-
-static int socket_number(int fd, int level, int option)
-{
-	int value = -1;
-	socklen_t size = sizeof(value);
-
-	return getsockopt(fd, level, option, &value, &size) == 0 ? value : -1;
 }
 
 /* A fast open without data: a connect that never waits, whatever mode the caller has its socket in or puts it in

@@ -165,6 +165,7 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 	started->listed_ports = network.listeners.listed_only;
 	fds[QSB__FD_PROC] = mounted.proc_fd;
 	fds[QSB__FD_DIAG] = network.diag_fd;
+	fds[QSB__FD_SCRATCH] = mounted.scratch_fd;
 	/* The list shows the namespace of whoever opened it. */
 	fds[QSB__FD_SHM] = open("/proc/sysvipc/shm", O_RDONLY | O_CLOEXEC);
 	if (chdir(sandbox->plan->cwd) != 0)
@@ -273,7 +274,7 @@ static void reap(const struct qsb__sandbox *sandbox, pid_t command, struct qsb__
 
 void qsb__init_main(struct qsb__sandbox *sandbox)
 {
-	int fds[QSB__FD_COUNT] = {-1, -1, -1, -1, -1, -1};
+	int fds[QSB__FD_COUNT] = {-1, -1, -1, -1, -1, -1, -1};
 	int inner = -1;
 	struct qsb__message message;
 	struct qsb_error err;

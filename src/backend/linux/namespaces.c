@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 #include "backend/linux/abi.h"
@@ -125,6 +126,7 @@ static int prepare(struct qsb__sandbox **out, const struct qsb__plan *plan, stru
 	sandbox->plan = plan;
 	sandbox->init_pidfd = sandbox->status_fd = sandbox->status_child = sandbox->command_pidfd = -1;
 	sandbox->calls_fd = sandbox->proc_fd = sandbox->tty_fd = sandbox->diag_fd = sandbox->shm_fd = -1;
+	sandbox->scratch_fd = -1;
 	sandbox->landlock_abi = qsb__landlock_version();
 	snprintf(sandbox->uid_map, sizeof(sandbox->uid_map), "%u %u 1", getuid(), getuid());
 	snprintf(sandbox->gid_map, sizeof(sandbox->gid_map), "%u %u 1", getgid(), getgid());
@@ -253,6 +255,7 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 		sandbox->diag_fd = real_descriptor(fds[QSB__FD_DIAG]);
 		sandbox->tty_fd = real_descriptor(fds[QSB__FD_TTY]);
 		sandbox->shm_fd = real_descriptor(fds[QSB__FD_SHM]);
+		sandbox->scratch_fd = real_descriptor(fds[QSB__FD_SCRATCH]);
 	}
 	sandbox->scratch_device = message.scratch_device;
 	sandbox->listed_ports = message.listed_ports;
@@ -408,18 +411,28 @@ static const char *enforces(const struct qsb__plan *plan, const struct qsb__sand
 	return "yes";
 }
 
-static void limits_hit(struct qsb__sandbox *sandbox, bool *memory, bool *processes)
+/* Nothing tells that a write found no room; that there is none left is what remains of it. */
+static bool is_scratch_full(const struct qsb__sandbox *sandbox)
 {
-	*memory = qsb__cgroup_out_of_memory(&sandbox->cgroup);
-	*processes = qsb__cgroup_out_of_processes(&sandbox->cgroup);
+	struct statvfs status;
+
+	return sandbox->plan->tmp_bytes && sandbox->scratch_fd >= 0 && fstatvfs(sandbox->scratch_fd, &status) == 0 &&
+	       ((status.f_blocks && status.f_bavail == 0) || (status.f_files && status.f_ffree == 0));
+}
+
+static void limits_hit(struct qsb__sandbox *sandbox, struct qsb__limits_hit *hit)
+{
+	hit->memory = qsb__cgroup_out_of_memory(&sandbox->cgroup);
+	hit->processes = qsb__cgroup_out_of_processes(&sandbox->cgroup);
+	hit->scratch = is_scratch_full(sandbox);
 }
 
 static void close_fds(struct qsb__sandbox *sandbox)
 {
 	int *const fds[] = {
-		&sandbox->init_pidfd,    &sandbox->status_fd, &sandbox->status_child,
-		&sandbox->command_pidfd, &sandbox->calls_fd,  &sandbox->proc_fd,
-		&sandbox->tty_fd,        &sandbox->diag_fd,   &sandbox->shm_fd,
+		&sandbox->init_pidfd, &sandbox->status_fd,  &sandbox->status_child, &sandbox->command_pidfd,
+		&sandbox->calls_fd,   &sandbox->proc_fd,    &sandbox->tty_fd,       &sandbox->diag_fd,
+		&sandbox->shm_fd,     &sandbox->scratch_fd,
 	};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)

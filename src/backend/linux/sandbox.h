@@ -81,6 +81,7 @@ struct qsb__sandbox {
 	int tty_fd;
 	int diag_fd;                             /* sock_diag socket of the sandbox's network namespace */
 	int shm_fd;                              /* the list of its System V shared memory */
+	int scratch_fd;                          /* its own file system, which outlives its processes by this */
 	struct qsb__named_socket *named_sockets; /* in the order of the plan's unix_sockets */
 	bool listed_ports; /* a filtered network catches the ports 80, 443 and those of the plan's patterns only */
 	bool memfd_seen;   /* memory files were made: the watch looks for them */
@@ -98,7 +99,16 @@ struct qsb__message {
 };
 
 /* Descriptors that come with STARTED, in this order; a missing one is replaced by the status socket itself. */
-enum { QSB__FD_COMMAND, QSB__FD_CALLS, QSB__FD_PROC, QSB__FD_DIAG, QSB__FD_TTY, QSB__FD_SHM, QSB__FD_COUNT };
+enum {
+	QSB__FD_COMMAND,
+	QSB__FD_CALLS,
+	QSB__FD_PROC,
+	QSB__FD_DIAG,
+	QSB__FD_TTY,
+	QSB__FD_SHM,
+	QSB__FD_SCRATCH,
+	QSB__FD_COUNT
+};
 
 /* mounts_plan.c, in the supervisor */
 int qsb__mounts_prepare(struct qsb__mounts *mounts, const struct qsb__plan *plan, struct qsb_error *err);
