@@ -125,6 +125,7 @@ static int prepare(struct qsb__sandbox **out, const struct qsb__plan *plan, stru
 	sandbox->plan = plan;
 	sandbox->init_pidfd = sandbox->status_fd = sandbox->status_child = sandbox->command_pidfd = -1;
 	sandbox->calls_fd = sandbox->proc_fd = sandbox->tty_fd = sandbox->diag_fd = sandbox->shm_fd = -1;
+	sandbox->mask_sockets[0] = sandbox->mask_sockets[1] = -1;
 	sandbox->landlock_abi = qsb__landlock_version();
 	snprintf(sandbox->uid_map, sizeof(sandbox->uid_map), "%u %u 1", getuid(), getuid());
 	snprintf(sandbox->gid_map, sizeof(sandbox->gid_map), "%u %u 1", getgid(), getgid());
@@ -157,6 +158,30 @@ static int make_status_socket(struct qsb__sandbox *sandbox, struct qsb_error *er
 	return 0;
 }
 
+/* Where the device is not to be had, nothing needs to be tried. */
+static int make_mask_sockets(struct qsb__sandbox *sandbox, struct qsb_error *err)
+{
+	if (sandbox->mounts.masks.count == 0)
+		return 0;
+	if (access("/dev/fuse", R_OK | W_OK) != 0) {
+		sandbox->mask_step = QSB__MASK_STEP_DEVICE;
+		sandbox->mask_code = -errno;
+		return 0;
+	}
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sandbox->mask_sockets) != 0)
+		return qsb__fail_os(err, errno, "launch", "cannot make a socket pair");
+	return 0;
+}
+
+/* After the clone: a thread's locks must not be copied while it holds them. */
+static void start_mask_server(struct qsb__sandbox *sandbox)
+{
+	if (sandbox->mask_sockets[0] < 0)
+		return;
+	sandbox->mask_server = qsb__mask_server_start(&sandbox->mounts.masks, qsb__take_fd(&sandbox->mask_sockets[0]));
+	close(qsb__take_fd(&sandbox->mask_sockets[1]));
+}
+
 static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch, struct qsb_error *err)
 {
 	struct clone_args arguments = {
@@ -170,6 +195,8 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 
 	if (code == 0)
 		code = make_status_socket(sandbox, err);
+	if (code == 0)
+		code = make_mask_sockets(sandbox, err);
 	if (code != 0)
 		return code;
 	if (sandbox->guard)
@@ -184,6 +211,7 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 		return qsb__namespaces_refused(errno, err);
 	sandbox->init_pid = (pid_t)pid;
 	close(qsb__take_fd(&sandbox->status_child));
+	start_mask_server(sandbox);
 	return 0;
 }
 
@@ -255,6 +283,10 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 		sandbox->shm_fd = real_descriptor(fds[QSB__FD_SHM]);
 	}
 	sandbox->scratch_device = message.scratch_device;
+	if (message.mask_step != QSB__MASK_STEP_NONE) {
+		sandbox->mask_step = message.mask_step;
+		sandbox->mask_code = message.mask_code;
+	}
 	sandbox->listed_ports = message.listed_ports;
 	return begin_guard(sandbox, err);
 }
@@ -417,9 +449,9 @@ static void limits_hit(struct qsb__sandbox *sandbox, bool *memory, bool *process
 static void close_fds(struct qsb__sandbox *sandbox)
 {
 	int *const fds[] = {
-		&sandbox->init_pidfd,    &sandbox->status_fd, &sandbox->status_child,
-		&sandbox->command_pidfd, &sandbox->calls_fd,  &sandbox->proc_fd,
-		&sandbox->tty_fd,        &sandbox->diag_fd,   &sandbox->shm_fd,
+		&sandbox->init_pidfd, &sandbox->status_fd,       &sandbox->status_child,    &sandbox->command_pidfd,
+		&sandbox->calls_fd,   &sandbox->proc_fd,         &sandbox->tty_fd,          &sandbox->diag_fd,
+		&sandbox->shm_fd,     &sandbox->mask_sockets[0], &sandbox->mask_sockets[1],
 	};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -437,6 +469,7 @@ static void release(struct qsb__sandbox *sandbox)
 	}
 	qsb__refusals_wake(-1);
 	qsb__guard_free(sandbox->guard);
+	qsb__mask_server_free(sandbox->mask_server);
 	close_fds(sandbox);
 	qsb__cgroup_close(&sandbox->cgroup);
 	qsb__mounts_clear(&sandbox->mounts);
