@@ -3,7 +3,6 @@
  * the supervisor does, and a flood of such opens keeps nobody else waiting. Whoever asks waits for the answer, so it is
  * there to be named; a refusal that is known is counted only.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,6 +14,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/capability.h>
@@ -23,14 +23,16 @@
 #include "backend/linux/refusals.h"
 #include "core/cleanup.h"
 #include "os/descriptors.h"
+#include "plan/plan.h"
 
-enum { STACK_BYTES = 128 * 1024, FIRST_TURNS = 100 };
+enum { STACK_BYTES = 128 * 1024, FIRST_TURNS = 100, NAMES_OF_A_FOLDER = 16 };
 
 struct qsb__mask_server {
 	const struct qsb__mask_list *masks;
 	int from, stop;
 	int fds[QSB__MASK_FD_COUNT];
-	atomic_uint users; /* who frees it: the last one */
+	atomic_uint users;    /* who frees it: the last one */
+	unsigned char *names; /* by mask: how many names in it were told */
 };
 
 /* Its number is the one that the sandbox's own processes see, as is this /proc. */
@@ -54,59 +56,52 @@ static void name_caller(const struct qsb__mask_server *server, pid_t thread, str
 		sscanf(at, "\nTgid: %d", &denial->pid);
 }
 
-/* "/filesystem/denyRead/0 (user)", "--deny-read (command line)": without the layer. */
-static void copy_rule(char *to, size_t size, const char *rule)
+/* Seen from outside, where no mask stands in the way. */
+static void explain(const struct qsb__mask_server *server, const struct qsb__mask *mask, const char *path,
+		    struct qsb__denial *denial)
 {
-	size_t length = rule[0] == '/' || rule[0] == '-' ? strcspn(rule, " ") : strlen(rule);
+	struct stat status;
+	size_t there = lstat(path, &status) == 0 ? strlen(path) : strlen(mask->path);
 
-	snprintf(to, size, "%.*s", (int)(length < size ? length : size - 1), rule);
+	/* The rule of another place where the host shows the same is not found by that place's name. */
+	if (!qsb__denial_explain(denial, server->masks->plan, path, there, QSB__ACCESS_READ))
+		snprintf(denial->rule, sizeof(denial->rule), "%.200s", mask->rule);
 }
 
-static bool is_plain(const char *text)
+/* A folder stands for all further names in it: who tries one after the other must not push out what else is refused. */
+static bool is_told(struct qsb__mask_server *server, const struct qsb__mask_event *event, struct qsb__denial *denial)
 {
-	for (; *text; text++)
-		if (!isalnum((unsigned char)*text) && !strchr("/._-+@%=:,~", *text))
-			return false;
-	return true;
+	if (qsb__refusal_is_told(denial))
+		return true;
+	if (!event->name[0] || server->names[event->mask]++ < NAMES_OF_A_FOLDER)
+		return false;
+	server->names[event->mask]--;
+	qsb__denial_set_target(denial, server->masks->list[event->mask].path);
+	return qsb__refusal_is_told(denial);
 }
 
-/* An option that can be pasted into a shell; none for a name that would need more than quotes. */
-static void suggest(struct qsb__denial *denial)
-{
-	const char *quote = is_plain(denial->target) ? "" : "'";
-	size_t length = strlen(denial->target);
-
-	for (const char *at = denial->target; *at; at++)
-		if (*at == '\'' || iscntrl((unsigned char)*at))
-			return;
-	if (length + sizeof("--read ''") <= sizeof(denial->suggestion))
-		snprintf(denial->suggestion, sizeof(denial->suggestion), "--read %s%.*s%s", quote, (int)length,
-			 denial->target, quote);
-}
-
-static void report(const struct qsb__mask_server *server, const struct qsb__mask_event *event)
+static void report(struct qsb__mask_server *server, const struct qsb__mask_event *event)
 {
 	static const char *const operations[] = {
 		[QSB__MASK_READ] = "read", [QSB__MASK_LIST] = "list", [QSB__MASK_ENTER] = "enter"};
 	const struct qsb__mask *mask = &server->masks->list[event->mask];
-	char target[PATH_MAX + NAME_MAX + 2];
+	char path[PATH_MAX + NAME_MAX + 2];
 	struct qsb__denial denial;
 
-	snprintf(target, sizeof(target), "%.*s%s%s", PATH_MAX, mask->path, event->name[0] ? "/" : "", event->name);
+	snprintf(path, sizeof(path), "%.*s%s%s", PATH_MAX, mask->path, event->name[0] ? "/" : "", event->name);
 	memset(&denial, 0, sizeof(denial));
 	snprintf(denial.kind, sizeof(denial.kind), "file");
 	snprintf(denial.operation, sizeof(denial.operation), "%s", operations[event->wish]);
-	snprintf(denial.target, sizeof(denial.target), "%.*s", (int)sizeof(denial.target) - 1, target);
-	if (qsb__refusal_is_told(&denial))
+	qsb__denial_set_target(&denial, path);
+	if (is_told(server, event, &denial))
 		return;
-	copy_rule(denial.rule, sizeof(denial.rule), mask->rule);
-	suggest(&denial);
+	explain(server, mask, strcmp(denial.target, mask->path) == 0 ? mask->path : path, &denial);
 	name_caller(server, event->thread, &denial);
 	qsb__refusal_add(&denial);
 }
 
 /* 0, or the errno of a device that is no more. */
-static int serve(const struct qsb__mask_server *server)
+static int serve(struct qsb__mask_server *server)
 {
 	char request[QSB__MASK_BYTES], answer[QSB__MASK_BYTES];
 	struct qsb__mask_event event;
@@ -149,7 +144,7 @@ static bool receive(struct qsb__mask_server *server)
 	       count == QSB__MASK_FD_COUNT;
 }
 
-static void answer_all(const struct qsb__mask_server *server)
+static void answer_all(struct qsb__mask_server *server)
 {
 	struct pollfd waiting[] = {{.fd = server->fds[QSB__MASK_FD_DEVICE], .events = POLLIN},
 				   {.fd = server->stop, .events = POLLIN}};
@@ -171,6 +166,7 @@ static void leave(struct qsb__mask_server *server)
 	if (atomic_fetch_sub(&server->users, 1) > 1)
 		return;
 	close(server->stop);
+	free(server->names);
 	free(server);
 }
 
@@ -217,17 +213,19 @@ static int start_thread(struct qsb__mask_server *server)
 struct qsb__mask_server *qsb__mask_server_start(const struct qsb__mask_list *masks, int from)
 {
 	struct qsb__mask_server *server = calloc(1, sizeof(*server));
+	unsigned char *names = calloc(masks->count + 1, 1);
 	int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
-	if (server && stop >= 0) {
+	if (server && names && stop >= 0) {
 		*server = (struct qsb__mask_server){
-			.masks = masks, .from = from, .stop = stop, .fds = {-1, -1, -1}, .users = 2};
+			.masks = masks, .from = from, .stop = stop, .fds = {-1, -1, -1}, .users = 2, .names = names};
 		if (start_thread(server) == 0)
 			return server;
 	}
 	close(from);
 	if (stop >= 0)
 		close(stop);
+	free(names);
 	free(server);
 	return NULL;
 }

@@ -23,7 +23,10 @@ struct qsb__mask {
 	bool is_dir;
 };
 
+struct qsb__plan;
+
 struct qsb__mask_list {
+	const struct qsb__plan *plan; /* whose masks they are: for what is told */
 	struct qsb__mask *list;
 	size_t count;
 	uid_t user;
@@ -73,6 +76,8 @@ void qsb__mask_mount_begin(struct qsb__mask_mount *mount, const struct qsb__mask
 void qsb__mask_mount_make(struct qsb__mask_mount *mount);
 /* Gives the device to the supervisor, with the sandbox's own /proc (-1 = none): from here on it answers. */
 void qsb__mask_mount_finish(struct qsb__mask_mount *mount, int proc);
+/* mask_trial.c, in the supervisor: makes one for a moment. What could not be done, and its negative errno. */
+enum qsb__mask_step qsb__mask_mount_try(int *code);
 /* Gives the file system up. */
 void qsb__mask_mount_abandon(struct qsb__mask_mount *mount, enum qsb__mask_step step, int code);
 

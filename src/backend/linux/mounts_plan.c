@@ -165,6 +165,7 @@ static int list_masks(struct qsb__mounts *mounts, const struct qsb__plan *plan, 
 	masks->list = calloc(mounts->count + 1, sizeof(*masks->list));
 	if (!masks->list)
 		return qsb__fail_memory(err, "mounts");
+	masks->plan = plan;
 	masks->user = getuid();
 	masks->group = getgid();
 	masks->time_s = time(NULL);

@@ -328,7 +328,17 @@ static size_t denials_left_out(struct qsb__sandbox *sandbox)
 	return qsb__refusals_left_out() + (sandbox->guard ? qsb__guard_denials_left_out(sandbox->guard) : 0);
 }
 
-/* Refused files are told by the guard, refused calls by the filter. Reads of what is masked are not seen. */
+static const char *reports_reads(const struct qsb__sandbox *sandbox)
+{
+	if (!sandbox)
+		return access("/dev/fuse", R_OK | W_OK) == 0 ? "yes" : "no";
+	if (sandbox->mounts.masks.count > 0 && (!sandbox->mask_server || sandbox->mask_step != QSB__MASK_STEP_NONE))
+		return "no";
+	/* Masked folders with something allowed inside are plain ones. */
+	return sandbox->mounts.plain_masks == 0 ? "yes" : sandbox->mounts.masks.count > 0 ? "some" : "no";
+}
+
+/* Refused files are told by the guard, refused calls by the filter, reads of what is masked by the masks. */
 static const char *reports(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox, const char *what)
 {
 	if (strcmp(what, "calls") == 0)
@@ -337,7 +347,7 @@ static const char *reports(const struct qsb__plan *plan, const struct qsb__sandb
 		return "not asked";
 	if (strcmp(what, "files") == 0)
 		return (sandbox ? sandbox->guard != NULL : qsb__guard_reports(plan)) ? "yes" : "no";
-	return "no";
+	return strcmp(what, "secretReads") == 0 ? reports_reads(sandbox) : "no";
 }
 
 static int tty_fd(const struct qsb__sandbox *sandbox)
