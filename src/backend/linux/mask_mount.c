@@ -32,8 +32,9 @@ void qsb__mask_mount_begin(struct qsb__mask_mount *mount, const struct qsb__mask
 
 void qsb__mask_mount_make(struct qsb__mask_mount *mount)
 {
-	const unsigned long flags = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 	char options[128];
+	int code;
 
 	if (mount->device < 0)
 		return;
@@ -42,8 +43,10 @@ void qsb__mask_mount_make(struct qsb__mask_mount *mount)
 		 mount->masks->user, mount->masks->group);
 	if (syscall(SYS_mount, "qiming-sandbox", "/dev", "fuse", flags, options) == 0)
 		mount->tree = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (mount->tree < 0)
-		qsb__mask_mount_abandon(mount, QSB__MASK_STEP_MOUNT, -errno);
+	/* The mount alone: a file system that is read-only as a whole answers before permissions do. */
+	code = mount->tree < 0 ? -errno : qsb__tree_attributes(mount->tree, MOUNT_ATTR_RDONLY, false);
+	if (code != 0)
+		qsb__mask_mount_abandon(mount, QSB__MASK_STEP_MOUNT, code);
 }
 
 /*

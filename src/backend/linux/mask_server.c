@@ -71,12 +71,15 @@ static void explain(const struct qsb__mask_server *server, const struct qsb__mas
 /* A folder stands for all further names in it: who tries one after the other must not push out what else is refused. */
 static bool is_told(struct qsb__mask_server *server, const struct qsb__mask_event *event, struct qsb__denial *denial)
 {
+	char all[PATH_MAX + sizeof("/*")];
+
 	if (qsb__refusal_is_told(denial))
 		return true;
 	if (!event->name[0] || server->names[event->mask]++ < NAMES_OF_A_FOLDER)
 		return false;
 	server->names[event->mask]--;
-	qsb__denial_set_target(denial, server->masks->list[event->mask].path);
+	snprintf(all, sizeof(all), "%.*s/*", PATH_MAX, server->masks->list[event->mask].path);
+	qsb__denial_set_target(denial, all);
 	return qsb__refusal_is_told(denial);
 }
 
@@ -95,7 +98,7 @@ static void report(struct qsb__mask_server *server, const struct qsb__mask_event
 	qsb__denial_set_target(&denial, path);
 	if (is_told(server, event, &denial))
 		return;
-	explain(server, mask, strcmp(denial.target, mask->path) == 0 ? mask->path : path, &denial);
+	explain(server, mask, path, &denial);
 	name_caller(server, event->thread, &denial);
 	qsb__refusal_add(&denial);
 }
