@@ -168,7 +168,6 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 		return code;
 	started->scratch_device = mounted.scratch_device;
 	started->mask_step = mounted.mask_step;
-	started->mask_code = mounted.mask_code;
 	started->listed_ports = network.listeners.listed_only;
 	fds[QSB__FD_PROC] = mounted.proc_fd;
 	fds[QSB__FD_DIAG] = network.diag_fd;

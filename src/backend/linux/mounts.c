@@ -408,7 +408,6 @@ static int attach_all(struct work *work, struct qsb_error *err)
 		if (work->mounts->list[i].mask > 0)
 			code = attach(work, i, err);
 	work->mounted->mask_step = work->masks.step;
-	work->mounted->mask_code = work->masks.code;
 	return code;
 }
 

@@ -158,30 +158,6 @@ static int make_status_socket(struct qsb__sandbox *sandbox, struct qsb_error *er
 	return 0;
 }
 
-/* Where the device is not to be had, nothing needs to be tried. */
-static int make_mask_sockets(struct qsb__sandbox *sandbox, struct qsb_error *err)
-{
-	if (sandbox->mounts.masks.count == 0)
-		return 0;
-	if (access("/dev/fuse", R_OK | W_OK) != 0) {
-		sandbox->mask_step = QSB__MASK_STEP_DEVICE;
-		sandbox->mask_code = -errno;
-		return 0;
-	}
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sandbox->mask_sockets) != 0)
-		return qsb__fail_os(err, errno, "launch", "cannot make a socket pair");
-	return 0;
-}
-
-/* After the clone: a thread's locks must not be copied while it holds them. */
-static void start_mask_server(struct qsb__sandbox *sandbox)
-{
-	if (sandbox->mask_sockets[0] < 0)
-		return;
-	sandbox->mask_server = qsb__mask_server_start(&sandbox->mounts.masks, qsb__take_fd(&sandbox->mask_sockets[0]));
-	close(qsb__take_fd(&sandbox->mask_sockets[1]));
-}
-
 static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch, struct qsb_error *err)
 {
 	struct clone_args arguments = {
@@ -196,7 +172,7 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 	if (code == 0)
 		code = make_status_socket(sandbox, err);
 	if (code == 0)
-		code = make_mask_sockets(sandbox, err);
+		code = qsb__masks_prepare(sandbox, err);
 	if (code != 0)
 		return code;
 	if (sandbox->guard)
@@ -211,7 +187,7 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 		return qsb__namespaces_refused(errno, err);
 	sandbox->init_pid = (pid_t)pid;
 	close(qsb__take_fd(&sandbox->status_child));
-	start_mask_server(sandbox);
+	qsb__masks_serve(sandbox);
 	return 0;
 }
 
@@ -283,10 +259,8 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 		sandbox->shm_fd = real_descriptor(fds[QSB__FD_SHM]);
 	}
 	sandbox->scratch_device = message.scratch_device;
-	if (message.mask_step != QSB__MASK_STEP_NONE) {
+	if (message.mask_step != QSB__MASK_STEP_NONE)
 		sandbox->mask_step = message.mask_step;
-		sandbox->mask_code = message.mask_code;
-	}
 	sandbox->listed_ports = message.listed_ports;
 	return begin_guard(sandbox, err);
 }
@@ -328,16 +302,6 @@ static size_t denials_left_out(struct qsb__sandbox *sandbox)
 	return qsb__refusals_left_out() + (sandbox->guard ? qsb__guard_denials_left_out(sandbox->guard) : 0);
 }
 
-static const char *reports_reads(const struct qsb__sandbox *sandbox)
-{
-	if (!sandbox)
-		return access("/dev/fuse", R_OK | W_OK) == 0 ? "yes" : "no";
-	if (sandbox->mounts.masks.count > 0 && (!sandbox->mask_server || sandbox->mask_step != QSB__MASK_STEP_NONE))
-		return "no";
-	/* Masked folders with something allowed inside are plain ones. */
-	return sandbox->mounts.plain_masks == 0 ? "yes" : sandbox->mounts.masks.count > 0 ? "some" : "no";
-}
-
 /* Refused files are told by the guard, refused calls by the filter, reads of what is masked by the masks. */
 static const char *reports(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox, const char *what)
 {
@@ -347,7 +311,7 @@ static const char *reports(const struct qsb__plan *plan, const struct qsb__sandb
 		return "not asked";
 	if (strcmp(what, "files") == 0)
 		return (sandbox ? sandbox->guard != NULL : qsb__guard_reports(plan)) ? "yes" : "no";
-	return strcmp(what, "secretReads") == 0 ? reports_reads(sandbox) : "no";
+	return strcmp(what, "secretReads") == 0 ? qsb__masks_report(sandbox) : "no";
 }
 
 static int tty_fd(const struct qsb__sandbox *sandbox)

@@ -90,8 +90,7 @@ struct qsb__sandbox {
 	struct qsb__mask_server *mask_server; /* NULL = the masks are plain */
 	int mask_sockets[2];                  /* the server's end and the child's, -1 = none */
 	enum qsb__mask_step mask_step;        /* why they are plain */
-	int mask_code;
-	bool memfd_seen; /* memory files were made: the watch looks for them */
+	bool memfd_seen;                      /* memory files were made: the watch looks for them */
 	uint64_t scratch_device;
 };
 
@@ -102,9 +101,8 @@ struct qsb__message {
 	enum qsb__message_kind kind;
 	uint64_t scratch_device;       /* STARTED */
 	bool listed_ports;             /* STARTED */
-	enum qsb__mask_step mask_step; /* STARTED: why the masks are plain, and a negative errno */
-	int mask_code;
-	struct qsb__outcome outcome; /* OUTCOME */
+	enum qsb__mask_step mask_step; /* STARTED: why the masks are plain */
+	struct qsb__outcome outcome;   /* OUTCOME */
 };
 
 /* Descriptors that come with STARTED, in this order; a missing one is replaced by the status socket itself. */
@@ -123,8 +121,7 @@ struct qsb__mounted {
 	int proc_fd, pts_fd;           /* out: the new /proc, the new devpts; -1 = none */
 	int scratch_fd;                /* out: root of the scratch file system */
 	uint64_t scratch_device;       /* out: its st_dev */
-	enum qsb__mask_step mask_step; /* out: why the masks are plain, and a negative errno */
-	int mask_code;
+	enum qsb__mask_step mask_step; /* out: why the masks are plain */
 };
 int qsb__mounts_apply(const struct qsb__mounts *mounts, struct qsb__mounted *mounted, struct qsb_error *err);
 
@@ -138,6 +135,13 @@ struct qsb__devices {
 int qsb__devices_clone(struct qsb__devices *devices, const struct qsb__mounts *mounts, bool tty, struct qsb_error *err);
 int qsb__devices_attach(const struct qsb__devices *devices, struct qsb__mounted *mounted, int target,
 			struct qsb_error *err);
+
+/* masks.c, in the supervisor: before the clone, and after it, since a thread's locks must not be copied while it holds
+ * them. */
+int qsb__masks_prepare(struct qsb__sandbox *sandbox, struct qsb_error *err);
+void qsb__masks_serve(struct qsb__sandbox *sandbox);
+/* Are reads of what is masked told? "yes", "no", or "some" of the masks. NULL = what can be said without a sandbox. */
+const char *qsb__masks_report(const struct qsb__sandbox *sandbox);
 
 /* tree.c, in the child: small steps on mounts. Paths are absolute; a symlink met on the way is an error. */
 int qsb__tree_find(const char *path, int *out); /* O_PATH descriptor; 0 or -errno */
