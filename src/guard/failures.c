@@ -351,6 +351,20 @@ static void note_limit(struct qsb__stop *stop, long result)
 		tell_limit(stop, files ? "openFiles" : "fileSize", files ? "--open-files N" : "--file-size SIZE");
 }
 
+/* Where opens for reading stop here, the masks are asked by this process and not by the caller: so what they would have
+ * told is told here. */
+static void note_read(struct qsb__stop *stop, const char *path)
+{
+	const struct refusal refusal = {stop, OPENS, open_flags(stop) & O_DIRECTORY ? "list" : "read", EACCES};
+	struct qsb__denial denial;
+
+	begin(&refusal, path, &denial);
+	if (qsb__guard_is_told(stop->guard, &denial) ||
+	    !qsb__denial_explain(&denial, stop->guard->plan, path, qsb__guard_length_there(path), QSB__ACCESS_READ))
+		return;
+	tell(&refusal, &denial);
+}
+
 void qsb__guard_note_failure(struct qsb__stop *stop, long result)
 {
 	struct refusal refusal = {.stop = stop, .error = (int)-result};
@@ -362,8 +376,15 @@ void qsb__guard_note_failure(struct qsb__stop *stop, long result)
 	    (result != -EROFS && result != -EACCES && result != -EPERM && result != -EBUSY && result != -EXDEV))
 		return;
 	classify(&refusal);
-	if ((refusal.want == OPENS && !opens_to_change(stop)) || (result == -EXDEV && refusal.want != MOVES))
+	if (result == -EXDEV && refusal.want != MOVES)
 		return;
+	if (refusal.want == OPENS && !opens_to_change(stop)) {
+		if (result == -EACCES && stop->seen_count > 0)
+			note_read(stop, stop->seen[(stop->seen_count - 1) & 1]);
+		else if (result == -EACCES && stop->asked[0] && find_asked(stop, path))
+			note_read(stop, path);
+		return;
+	}
 	if (refusal.want == MOVES && stop->seen_count > 0)
 		note_move(&refusal);
 	else if (refusal.want == LINKS && stop->seen_count > 0)

@@ -55,6 +55,8 @@ static int tie_to_supervisor(const struct qsb__sandbox *sandbox, struct qsb_erro
 	struct pollfd supervisor = {.fd = sandbox->status_child};
 
 	close(sandbox->status_fd);
+	if (sandbox->mask_sockets[0] >= 0)
+		close(sandbox->mask_sockets[0]);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
 		return qsb__fail_os(err, errno, "launch", "cannot follow the supervisor's death");
 	/* It may have died before the line above. */
@@ -134,7 +136,10 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 		  struct qsb_error *err)
 {
 	/* It means the opener's own controlling terminal: harmless only where that cannot be the caller's. */
-	struct qsb__mounted mounted = {.tty = sandbox->launch->tty || sandbox->launch->new_session};
+	struct qsb__mounted mounted = {
+		.tty = sandbox->launch->tty || sandbox->launch->new_session,
+		.mask_server_fd = sandbox->mask_sockets[1],
+	};
 	struct qsb__network network = {.diag_fd = -1};
 	bool own_network = sandbox->plan->network != QSB__NETWORK_HOST;
 	int code = tie_to_supervisor(sandbox, err);
@@ -162,6 +167,7 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 	if (code != 0)
 		return code;
 	started->scratch_device = mounted.scratch_device;
+	started->mask_step = mounted.mask_step;
 	started->listed_ports = network.listeners.listed_only;
 	fds[QSB__FD_PROC] = mounted.proc_fd;
 	fds[QSB__FD_DIAG] = network.diag_fd;

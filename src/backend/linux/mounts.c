@@ -10,6 +10,7 @@
  * The host's own mounts are locked below (another user namespace made them), so nothing inside can take a layer away.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -27,6 +28,7 @@ struct work {
 	int root;     /* the root that everything is mounted below */
 	int *sources; /* by mount: the early clone, or -1 */
 	int mask_file, mask_dir;
+	struct qsb__mask_mount masks; /* those that tell */
 };
 
 static int clone_source(const struct qsb__mount *mount, int *out)
@@ -244,6 +246,24 @@ static int find_target(const struct work *work, const struct qsb__mount *mount, 
 	return errno == ENOENT ? make_target(work, mount, out) : -errno;
 }
 
+/* One of those that tell; where that cannot be had, for whatever reason, the plain one. */
+static int take_mask(struct work *work, const struct qsb__mount *mount, int *out)
+{
+	char number[24];
+
+	if (mount->mask > 0 && work->masks.tree >= 0) {
+		int code;
+
+		snprintf(number, sizeof(number), "%zu", mount->mask - 1);
+		code = qsb__tree_clone(work->masks.tree, number, false, out);
+		if (code == 0)
+			return 0;
+		qsb__mask_mount_abandon(&work->masks, QSB__MASK_STEP_MOUNT, code);
+	}
+	return qsb__tree_clone(mount->source == QSB__SOURCE_MASK_FILE ? work->mask_file : work->mask_dir, "", false,
+			       out);
+}
+
 /* The tree to put at one mount's place. */
 static int take_source(struct work *work, size_t i, int *out)
 {
@@ -260,9 +280,8 @@ static int take_source(struct work *work, size_t i, int *out)
 		}
 		return clone_source(mount, out);
 	case QSB__SOURCE_MASK_FILE:
-		return qsb__tree_clone(work->mask_file, "", false, out);
 	case QSB__SOURCE_MASK_DIR:
-		return qsb__tree_clone(work->mask_dir, "", false, out);
+		return take_mask(work, mount, out);
 	case QSB__SOURCE_SCRATCH:
 		if (mkdirat(scratch, mount->scratch, 0700) != 0 ||
 		    fchmodat(scratch, mount->scratch, mount->scratch_mode, 0) != 0)
@@ -375,6 +394,23 @@ static int finish_scratch(const struct work *work, struct qsb_error *err)
 	return 0;
 }
 
+/* The masks that tell come last: nothing lies in them, and before that the supervisor is to have their device. */
+static int attach_all(struct work *work, struct qsb_error *err)
+{
+	int code = 0;
+
+	for (size_t i = 0; code == 0 && i < work->mounts->count; i++)
+		if (work->mounts->list[i].mask == 0)
+			code = attach(work, i, err);
+	if (code == 0)
+		qsb__mask_mount_finish(&work->masks, work->mounted->proc_fd);
+	for (size_t i = 0; code == 0 && i < work->mounts->count; i++)
+		if (work->mounts->list[i].mask > 0)
+			code = attach(work, i, err);
+	work->mounted->mask_step = work->masks.step;
+	return code;
+}
+
 static int arrange(struct work *work, struct qsb_error *err)
 {
 	int code = clone_early(work, true, err);
@@ -389,10 +425,12 @@ static int arrange(struct work *work, struct qsb_error *err)
 		code = make_scratch(work, err);
 	if (code == 0)
 		code = make_masks(work, err);
+	if (code == 0)
+		qsb__mask_mount_make(&work->masks);
 	if (code == 0 && work->mounts->empty_root)
 		code = make_empty_root(work, err);
-	for (size_t i = 0; code == 0 && i < work->mounts->count; i++)
-		code = attach(work, i, err);
+	if (code == 0)
+		code = attach_all(work, err);
 	if (code == 0)
 		code = finish_scratch(work, err);
 	if (code == 0 && work->mounts->empty_root)
@@ -412,6 +450,7 @@ int qsb__mounts_apply(const struct qsb__mounts *mounts, struct qsb__mounted *mou
 		sources[i] = -1;
 	work.sources = sources;
 	mounted->proc_fd = mounted->pts_fd = mounted->scratch_fd = -1;
+	qsb__mask_mount_begin(&work.masks, &mounts->masks, mounted->mask_server_fd);
 	work.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (work.root < 0)
 		return qsb__fail_os(err, errno, "mounts", "cannot open /");

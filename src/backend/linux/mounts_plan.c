@@ -1,6 +1,7 @@
 /* From the plan's steps to the mounts that the child makes: which source, in what order, cloned when. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backend/linux/sandbox.h"
@@ -150,6 +151,43 @@ static void decide_order(struct qsb__mounts *mounts)
 	}
 }
 
+static bool is_plain(const struct qsb__mount *mount, const struct qsb__plan *plan)
+{
+	/* The command's own first folder is entered before anybody answers. */
+	return !plan->report_denials || lies_in(plan->cwd, mount->path);
+}
+
+/* Gives the masks that tell their numbers. */
+static int list_masks(struct qsb__mounts *mounts, const struct qsb__plan *plan, struct qsb_error *err)
+{
+	struct qsb__mask_list *masks = &mounts->masks;
+
+	masks->list = calloc(mounts->count + 1, sizeof(*masks->list));
+	if (!masks->list)
+		return qsb__fail_memory(err, "mounts");
+	masks->plan = plan;
+	masks->user = getuid();
+	masks->group = getgid();
+	masks->time_s = time(NULL);
+	for (size_t i = 0; i < mounts->count; i++) {
+		struct qsb__mount *mount = &mounts->list[i];
+		bool is_mask = mount->source == QSB__SOURCE_MASK_FILE || mount->source == QSB__SOURCE_MASK_DIR;
+
+		/* Masked folders with something inside are scratch space by now. */
+		mounts->plain_masks += mount->source == QSB__SOURCE_SCRATCH && !mount->writable;
+		if (!is_mask)
+			continue;
+		if (is_plain(mount, plan)) {
+			mounts->plain_masks++;
+			continue;
+		}
+		masks->list[masks->count] =
+			(struct qsb__mask){.path = mount->path, .rule = mount->rule, .is_dir = mount->is_dir};
+		mount->mask = ++masks->count;
+	}
+	return 0;
+}
+
 int qsb__mounts_prepare(struct qsb__mounts *mounts, const struct qsb__plan *plan, struct qsb_error *err)
 {
 	bool sorted = true;
@@ -176,6 +214,9 @@ int qsb__mounts_prepare(struct qsb__mounts *mounts, const struct qsb__plan *plan
 	if (!sorted || mounts->count > planned)
 		qsort(mounts->list, mounts->count, sizeof(*mounts->list), compare_mounts);
 	decide_order(mounts);
+	code = list_masks(mounts, plan, err);
+	if (code != 0)
+		return code;
 	if (plan->tmp_bytes) {
 		uint64_t inodes = plan->tmp_bytes / BYTES_PER_INODE;
 
@@ -192,6 +233,7 @@ void qsb__mounts_clear(struct qsb__mounts *mounts)
 	for (size_t i = 0; i < mounts->alias_count; i++)
 		free(mounts->aliases[i]);
 	free(mounts->aliases);
+	free(mounts->masks.list);
 	free(mounts->list);
 	memset(mounts, 0, sizeof(*mounts));
 }

@@ -127,6 +127,7 @@ static int prepare(struct qsb__sandbox **out, const struct qsb__plan *plan, stru
 	sandbox->init_pidfd = sandbox->status_fd = sandbox->status_child = sandbox->command_pidfd = -1;
 	sandbox->calls_fd = sandbox->proc_fd = sandbox->tty_fd = sandbox->diag_fd = sandbox->shm_fd = -1;
 	sandbox->scratch_fd = -1;
+	sandbox->mask_sockets[0] = sandbox->mask_sockets[1] = -1;
 	sandbox->landlock_abi = qsb__landlock_version();
 	snprintf(sandbox->uid_map, sizeof(sandbox->uid_map), "%u %u 1", getuid(), getuid());
 	snprintf(sandbox->gid_map, sizeof(sandbox->gid_map), "%u %u 1", getgid(), getgid());
@@ -172,6 +173,8 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 
 	if (code == 0)
 		code = make_status_socket(sandbox, err);
+	if (code == 0)
+		code = qsb__masks_prepare(sandbox, err);
 	if (code != 0)
 		return code;
 	if (sandbox->guard)
@@ -186,6 +189,7 @@ static int start(struct qsb__sandbox *sandbox, const struct qsb__launch *launch,
 		return qsb__namespaces_refused(errno, err);
 	sandbox->init_pid = (pid_t)pid;
 	close(qsb__take_fd(&sandbox->status_child));
+	qsb__masks_serve(sandbox);
 	return 0;
 }
 
@@ -258,6 +262,8 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 		sandbox->scratch_fd = real_descriptor(fds[QSB__FD_SCRATCH]);
 	}
 	sandbox->scratch_device = message.scratch_device;
+	if (message.mask_step != QSB__MASK_STEP_NONE)
+		sandbox->mask_step = message.mask_step;
 	sandbox->listed_ports = message.listed_ports;
 	return begin_guard(sandbox, err);
 }
@@ -299,7 +305,7 @@ static size_t denials_left_out(struct qsb__sandbox *sandbox)
 	return qsb__refusals_left_out() + (sandbox->guard ? qsb__guard_denials_left_out(sandbox->guard) : 0);
 }
 
-/* Refused files are told by the guard, refused calls by the filter. Reads of what is masked are not seen. */
+/* Refused files are told by the guard, refused calls by the filter, reads of what is masked by the masks. */
 static const char *reports(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox, const char *what)
 {
 	if (strcmp(what, "calls") == 0)
@@ -308,7 +314,7 @@ static const char *reports(const struct qsb__plan *plan, const struct qsb__sandb
 		return "not asked";
 	if (strcmp(what, "files") == 0)
 		return (sandbox ? sandbox->guard != NULL : qsb__guard_reports(plan)) ? "yes" : "no";
-	return "no";
+	return strcmp(what, "secretReads") == 0 ? qsb__masks_report(sandbox) : "no";
 }
 
 static int tty_fd(const struct qsb__sandbox *sandbox)
@@ -430,9 +436,9 @@ static void limits_hit(struct qsb__sandbox *sandbox, struct qsb__limits_hit *hit
 static void close_fds(struct qsb__sandbox *sandbox)
 {
 	int *const fds[] = {
-		&sandbox->init_pidfd, &sandbox->status_fd,  &sandbox->status_child, &sandbox->command_pidfd,
-		&sandbox->calls_fd,   &sandbox->proc_fd,    &sandbox->tty_fd,       &sandbox->diag_fd,
-		&sandbox->shm_fd,     &sandbox->scratch_fd,
+		&sandbox->init_pidfd, &sandbox->status_fd,  &sandbox->status_child,    &sandbox->command_pidfd,
+		&sandbox->calls_fd,   &sandbox->proc_fd,    &sandbox->tty_fd,          &sandbox->diag_fd,
+		&sandbox->shm_fd,     &sandbox->scratch_fd, &sandbox->mask_sockets[0], &sandbox->mask_sockets[1],
 	};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -450,6 +456,7 @@ static void release(struct qsb__sandbox *sandbox)
 	}
 	qsb__refusals_wake(-1);
 	qsb__guard_free(sandbox->guard);
+	qsb__mask_server_free(sandbox->mask_server);
 	close_fds(sandbox);
 	qsb__cgroup_close(&sandbox->cgroup);
 	qsb__mounts_clear(&sandbox->mounts);

@@ -193,6 +193,25 @@ static void probe_rules(struct qsb__probe *probe, enum qsb__guard_lack lack)
 	snprintf(row->fix, sizeof(row->fix), "%s", fix);
 }
 
+static void probe_reads(struct qsb__probe *probe)
+{
+	int code;
+	enum qsb__mask_step step = qsb__mask_mount_try(&code);
+	struct qsb__probe_row *row = add_row(probe, "reads of secrets", step == QSB__MASK_STEP_NONE, false);
+
+	if (step == QSB__MASK_STEP_NONE) {
+		describe(row, "told with the process that wanted to read: the masks are a file system of ours (FUSE)");
+	} else if (step == QSB__MASK_STEP_DEVICE) {
+		describe(row, "refused, but not told: cannot open /dev/fuse: %s", strerror(-code));
+		snprintf(row->fix, sizeof(row->fix),
+			 code == -EACCES ? "sudo chmod 0666 /dev/fuse, as distributions ship it"
+					 : "sudo modprobe fuse, and make /dev/fuse open to all users");
+	} else {
+		describe(row, "refused, but not told: cannot mount FUSE in a user namespace: %s", strerror(-code));
+		snprintf(row->fix, sizeof(row->fix), "look for what forbids it: a security module (dmesg)");
+	}
+}
+
 static void probe_landlock(struct qsb__probe *probe)
 {
 	int version = qsb__landlock_version();
@@ -284,6 +303,8 @@ void qsb__namespaces_probe(struct qsb__probe *probe)
 	probe_limits(probe);
 	probe_sockets(probe);
 	/* Where no namespace can be made, that is said above. */
-	if (probe->usable)
+	if (probe->usable) {
+		probe_reads(probe);
 		probe_network(probe);
+	}
 }

@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "backend/linux/cgroup.h"
 #include "backend/linux/listeners.h"
+#include "backend/linux/masks.h"
 #include "guard/guard.h"
 
 enum { QSB__FILTER_MAX = 1024 };
@@ -35,6 +36,7 @@ struct qsb__mount {
 	bool is_dir;
 	bool early;         /* the source will be out of sight when its turn comes: clone it before */
 	bool set_read_only; /* its clone would be writable: say so */
+	size_t mask;        /* of a mask that tells: its number, from 1 on; 0 = the plain one */
 };
 
 struct qsb__mounts {
@@ -47,7 +49,9 @@ struct qsb__mounts {
 	char inodes[32];
 	char **aliases; /* paths that no plan owns */
 	size_t alias_count;
-	const char *devices[16]; /* further nodes or folders of /dev that the policy opts in to */
+	struct qsb__mask_list masks; /* those that tell who wanted to read them */
+	size_t plain_masks;          /* how many others there are */
+	const char *devices[16];     /* further nodes or folders of /dev that the policy opts in to */
 	size_t device_count;
 };
 
@@ -84,7 +88,10 @@ struct qsb__sandbox {
 	int scratch_fd;                          /* its own file system, which outlives its processes by this */
 	struct qsb__named_socket *named_sockets; /* in the order of the plan's unix_sockets */
 	bool listed_ports; /* a filtered network catches the ports 80, 443 and those of the plan's patterns only */
-	bool memfd_seen;   /* memory files were made: the watch looks for them */
+	struct qsb__mask_server *mask_server; /* NULL = the masks are plain */
+	int mask_sockets[2];                  /* the server's end and the child's, -1 = none */
+	enum qsb__mask_step mask_step;        /* why they are plain */
+	bool memfd_seen;                      /* memory files were made: the watch looks for them */
 	uint64_t scratch_device;
 };
 
@@ -93,9 +100,10 @@ enum qsb__message_kind { QSB__MESSAGE_STARTED, QSB__MESSAGE_STOPPED, QSB__MESSAG
 
 struct qsb__message {
 	enum qsb__message_kind kind;
-	uint64_t scratch_device;     /* STARTED */
-	bool listed_ports;           /* STARTED */
-	struct qsb__outcome outcome; /* OUTCOME */
+	uint64_t scratch_device;       /* STARTED */
+	bool listed_ports;             /* STARTED */
+	enum qsb__mask_step mask_step; /* STARTED: why the masks are plain */
+	struct qsb__outcome outcome;   /* OUTCOME */
 };
 
 /* Descriptors that come with STARTED, in this order; a missing one is replaced by the status socket itself. */
@@ -118,10 +126,12 @@ void qsb__mounts_clear(struct qsb__mounts *mounts);
 
 /* mounts.c, in the child: arranges everything that can be seen. */
 struct qsb__mounted {
-	bool tty;                /* in: /dev/tty exists */
-	int proc_fd, pts_fd;     /* out: the new /proc, the new devpts; -1 = none */
-	int scratch_fd;          /* out: root of the scratch file system */
-	uint64_t scratch_device; /* out: its st_dev */
+	bool tty;                      /* in: /dev/tty exists */
+	int mask_server_fd;            /* in: where the device of the masks goes, -1 = nowhere */
+	int proc_fd, pts_fd;           /* out: the new /proc, the new devpts; -1 = none */
+	int scratch_fd;                /* out: root of the scratch file system */
+	uint64_t scratch_device;       /* out: its st_dev */
+	enum qsb__mask_step mask_step; /* out: why the masks are plain */
 };
 int qsb__mounts_apply(const struct qsb__mounts *mounts, struct qsb__mounted *mounted, struct qsb_error *err);
 
@@ -135,6 +145,13 @@ struct qsb__devices {
 int qsb__devices_clone(struct qsb__devices *devices, const struct qsb__mounts *mounts, bool tty, struct qsb_error *err);
 int qsb__devices_attach(const struct qsb__devices *devices, struct qsb__mounted *mounted, int target,
 			struct qsb_error *err);
+
+/* masks.c, in the supervisor: before the clone, and after it, since a thread's locks must not be copied while it holds
+ * them. */
+int qsb__masks_prepare(struct qsb__sandbox *sandbox, struct qsb_error *err);
+void qsb__masks_serve(struct qsb__sandbox *sandbox);
+/* Are reads of what is masked told? "yes", "no", or "some" of the masks. NULL = what can be said without a sandbox. */
+const char *qsb__masks_report(const struct qsb__sandbox *sandbox);
 
 /* tree.c, in the child: small steps on mounts. Paths are absolute; a symlink met on the way is an error. */
 int qsb__tree_find(const char *path, int *out); /* O_PATH descriptor; 0 or -errno */

@@ -1,0 +1,245 @@
+/*
+ * Answers what the command asks of its masks. A thread of its own: nobody who opens a masked file waits for what else
+ * the supervisor does, and a flood of such opens keeps nobody else waiting. Whoever asks waits for the answer, so it is
+ * there to be named; a refusal that is known is counted only.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/capability.h>
+
+#include "backend/linux/masks.h"
+#include "backend/linux/refusals.h"
+#include "core/cleanup.h"
+#include "os/descriptors.h"
+#include "plan/plan.h"
+
+enum { STACK_BYTES = 128 * 1024, FIRST_TURNS = 100, NAMES_OF_A_FOLDER = 16 };
+
+struct qsb__mask_server {
+	const struct qsb__mask_list *masks;
+	int from, stop;
+	int fds[QSB__MASK_FD_COUNT];
+	atomic_uint users;    /* who frees it: the last one */
+	unsigned char *names; /* by mask: how many names in it were told */
+};
+
+/* Its number is the one that the sandbox's own processes see, as is this /proc. */
+static void name_caller(const struct qsb__mask_server *server, pid_t thread, struct qsb__denial *denial)
+{
+	char path[32], text[4096];
+	QSB_CLEANUP_FD int fd = -1;
+	ssize_t length;
+	const char *at;
+
+	snprintf(path, sizeof(path), "%d/status", (int)thread);
+	denial->pid = thread;
+	fd = openat(server->fds[QSB__MASK_FD_PROC], path, O_RDONLY | O_CLOEXEC);
+	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (length <= 0)
+		return;
+	text[length] = '\0';
+	sscanf(text, "Name:\t%31[^\n]", denial->process);
+	at = strstr(text, "\nTgid:");
+	if (at)
+		sscanf(at, "\nTgid: %d", &denial->pid);
+}
+
+/* Seen from outside, where no mask stands in the way. */
+static void explain(const struct qsb__mask_server *server, const struct qsb__mask *mask, const char *path,
+		    struct qsb__denial *denial)
+{
+	struct stat status;
+	size_t there = lstat(path, &status) == 0 ? strlen(path) : strlen(mask->path);
+
+	/* The rule of another place where the host shows the same is not found by that place's name. */
+	if (!qsb__denial_explain(denial, server->masks->plan, path, there, QSB__ACCESS_READ))
+		snprintf(denial->rule, sizeof(denial->rule), "%.200s", mask->rule);
+}
+
+/* A folder stands for all further names in it: who tries one after the other must not push out what else is refused. */
+static bool is_told(struct qsb__mask_server *server, const struct qsb__mask_event *event, struct qsb__denial *denial)
+{
+	char all[PATH_MAX + sizeof("/*")];
+
+	if (qsb__refusal_is_told(denial))
+		return true;
+	if (!event->name[0] || server->names[event->mask]++ < NAMES_OF_A_FOLDER)
+		return false;
+	server->names[event->mask]--;
+	snprintf(all, sizeof(all), "%.*s/*", PATH_MAX, server->masks->list[event->mask].path);
+	qsb__denial_set_target(denial, all);
+	return qsb__refusal_is_told(denial);
+}
+
+static void report(struct qsb__mask_server *server, const struct qsb__mask_event *event)
+{
+	static const char *const operations[] = {
+		[QSB__MASK_READ] = "read", [QSB__MASK_LIST] = "list", [QSB__MASK_ENTER] = "enter"};
+	const struct qsb__mask *mask = &server->masks->list[event->mask];
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct qsb__denial denial;
+
+	snprintf(path, sizeof(path), "%.*s%s%s", PATH_MAX, mask->path, event->name[0] ? "/" : "", event->name);
+	memset(&denial, 0, sizeof(denial));
+	snprintf(denial.kind, sizeof(denial.kind), "file");
+	snprintf(denial.operation, sizeof(denial.operation), "%s", operations[event->wish]);
+	qsb__denial_set_target(&denial, path);
+	if (is_told(server, event, &denial))
+		return;
+	explain(server, mask, path, &denial);
+	name_caller(server, event->thread, &denial);
+	qsb__refusal_add(&denial);
+}
+
+/* 0, or the errno of a device that is no more. */
+static int serve(struct qsb__mask_server *server)
+{
+	char request[QSB__MASK_BYTES], answer[QSB__MASK_BYTES];
+	struct qsb__mask_event event;
+	ssize_t length = read(server->fds[QSB__MASK_FD_DEVICE], request, sizeof(request));
+
+	/* ENOENT: who asked is gone. */
+	if (length < 0)
+		return errno == EAGAIN || errno == EINTR || errno == ENOENT ? 0 : errno;
+	length = (ssize_t)qsb__mask_answer(server->masks, request, (size_t)length, answer, &event);
+	if (event.wish != QSB__MASK_NOTHING)
+		report(server, &event);
+	if (length > 0 && write(server->fds[QSB__MASK_FD_DEVICE], answer, (size_t)length) < 0 && errno != ENOENT &&
+	    errno != EINVAL)
+		return errno;
+	return 0;
+}
+
+static void drop_privileges(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
+
+	/* It needs none: without them, or with, it does the same. */
+	if (syscall(SYS_capset, &header, none) != 0)
+		errno = 0;
+}
+
+/* False: the sandbox has no masks that tell, or is no more. */
+static bool receive(struct qsb__mask_server *server)
+{
+	struct pollfd waiting[] = {{.fd = server->from, .events = POLLIN}, {.fd = server->stop, .events = POLLIN}};
+	char nothing;
+	const struct iovec data = {.iov_base = &nothing, .iov_len = sizeof(nothing)};
+	size_t count = QSB__MASK_FD_COUNT;
+
+	while (poll(waiting, 2, -1) < 0 && errno == EINTR)
+		;
+	return !waiting[1].revents &&
+	       qsb__descriptors_receive(server->from, &data, server->fds, &count, MSG_DONTWAIT) > 0 &&
+	       count == QSB__MASK_FD_COUNT;
+}
+
+static void answer_all(struct qsb__mask_server *server)
+{
+	struct pollfd waiting[] = {{.fd = server->fds[QSB__MASK_FD_DEVICE], .events = POLLIN},
+				   {.fd = server->stop, .events = POLLIN}};
+	int error = 0;
+
+	/* The child asks for all names at once: who slept in between would keep it waiting. */
+	for (unsigned i = 0; error == 0 && i < FIRST_TURNS; i++)
+		error = serve(server);
+	while (error == 0 && (poll(waiting, 2, -1) > 0 || errno == EINTR)) {
+		/* Whatever still asks is of a sandbox that is no more. */
+		if (waiting[1].revents)
+			return;
+		error = waiting[0].revents & POLLIN ? serve(server) : waiting[0].revents ? ENODEV : 0;
+	}
+}
+
+static void leave(struct qsb__mask_server *server)
+{
+	if (atomic_fetch_sub(&server->users, 1) > 1)
+		return;
+	close(server->stop);
+	free(server->names);
+	free(server);
+}
+
+static void close_all(struct qsb__mask_server *server)
+{
+	close(qsb__take_fd(&server->from));
+	/* The device too: nobody may wait for an answer that will not come. */
+	for (size_t i = 0; i < QSB__MASK_FD_COUNT; i++)
+		if (server->fds[i] >= 0)
+			close(qsb__take_fd(&server->fds[i]));
+}
+
+static void *run(void *argument)
+{
+	struct qsb__mask_server *server = argument;
+
+	drop_privileges();
+	if (receive(server))
+		answer_all(server);
+	close_all(server);
+	leave(server);
+	return NULL;
+}
+
+static int start_thread(struct qsb__mask_server *server)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	pthread_t thread;
+	int error;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	/* The supervisor's signals stay its main thread's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	error = pthread_create(&thread, &attributes, run, server);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return error;
+}
+
+struct qsb__mask_server *qsb__mask_server_start(const struct qsb__mask_list *masks, int from)
+{
+	struct qsb__mask_server *server = calloc(1, sizeof(*server));
+	unsigned char *names = calloc(masks->count + 1, 1);
+	int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (server && names && stop >= 0) {
+		*server = (struct qsb__mask_server){
+			.masks = masks, .from = from, .stop = stop, .fds = {-1, -1, -1}, .users = 2, .names = names};
+		if (start_thread(server) == 0)
+			return server;
+	}
+	close(from);
+	if (stop >= 0)
+		close(stop);
+	free(names);
+	free(server);
+	return NULL;
+}
+
+void qsb__mask_server_free(struct qsb__mask_server *server)
+{
+	uint64_t one = 1;
+
+	if (!server)
+		return;
+	/* Cannot fail: the counter is far from full. */
+	if (write(server->stop, &one, sizeof(one)) == sizeof(one))
+		leave(server);
+}
