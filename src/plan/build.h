@@ -28,6 +28,8 @@ struct qsb__rule {
 	bool by_name;                /* the denial gets a name rule instead of a mount */
 	bool project;                /* of that rule: see struct qsb__step */
 	char *glob;                  /* of that rule: a text that stays */
+	bool by_link;                /* its path leads through a link */
+	const char *link;            /* that one, or the path as it was named */
 	bool pin_all;                /* the folders between the writable root and this path get pins */
 };
 
@@ -37,6 +39,7 @@ struct qsb__glob_entry {
 	const struct qsb__item *item;
 	const struct qsb__row *row;
 	unsigned allow, deny;
+	const char *link; /* its folder lies behind it, NULL = none */
 	bool found;
 	bool partly; /* there are more matches than were looked for */
 };
@@ -109,6 +112,8 @@ struct qsb__build {
 /* rules.c: from the policy's lists to rules. */
 int qsb__build_rules(struct qsb__build *build);
 int qsb__build_add(struct qsb__build *build, const struct qsb__rule *rule);
+/* Entries behind a link that the command can change lose what they allow. */
+int qsb__build_drop_unsteady(struct qsb__build *build);
 /* Resolves the path and adds the rule for it, and one for the link where it leads through one. */
 int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const char *absolute);
 /* May the command make this path, which does not exist? */

@@ -225,9 +225,19 @@ static int sort_rules(struct qsb__build *build)
 static int build_all(struct qsb__build *build, const struct qsb__request *request)
 {
 	int (*const parts[])(struct qsb__build *) = {
-		qsb__build_network,    qsb__build_rules, qsb__build_special,     sort_rules,
-		qsb__build_globs,      sort_rules,       qsb__build_names,       qsb__build_steps,
-		qsb__build_hard_links, report_gaps,      qsb__build_environment, hand_over,
+		qsb__build_network,
+		qsb__build_rules,
+		qsb__build_special,
+		sort_rules,
+		qsb__build_globs,
+		sort_rules,
+		qsb__build_drop_unsteady,
+		qsb__build_names,
+		qsb__build_steps,
+		qsb__build_hard_links,
+		report_gaps,
+		qsb__build_environment,
+		hand_over,
 		check_workspace,
 	};
 	int result = find_folders(build, request);

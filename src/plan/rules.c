@@ -158,6 +158,21 @@ bool qsb__build_could_be_made(const struct qsb__build *build, const char *path)
 	return false;
 }
 
+/* The link through which the path just resolved leads, else the path as it was named; NULL = none. false = no memory.
+ */
+static bool find_link(struct qsb__build *build, const char *path, const char *real, const char **link)
+{
+	char plain[QSB__PATH_MAX];
+
+	snprintf(plain, sizeof(plain), "%s", path);
+	qsb__path_fold_dots(plain);
+	*link = NULL;
+	if (qsb__path_compare(plain, real, build->fold) == 0)
+		return true;
+	*link = qsb__arena_text(build->arena, build->link[0] ? build->link : plain);
+	return *link != NULL;
+}
+
 int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const char *absolute)
 {
 	char real[QSB__PATH_MAX];
@@ -169,6 +184,9 @@ int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const 
 	    !qsb__build_could_be_made(build, real))
 		return 0;
 	rule->path = qsb__arena_text(build->arena, real);
+	if (!rule->path || (rule->item && rule->allow && !find_link(build, absolute, real, &rule->link)))
+		return qsb__fail_memory(build->err, "plan");
+	rule->by_link = rule->link != NULL;
 	if (rule->file == QSB__FILE_LINK) /* changed under our hands */
 		rule->file = QSB__FILE_MISSING;
 	result = qsb__build_add(build, rule);
@@ -217,6 +235,8 @@ static int add_glob(struct qsb__build *build, const struct list_of_rules *of, co
 		result = qsb__build_resolve(build, absolute, real, &kind);
 	if (result)
 		return result;
+	if (!find_link(build, absolute, real, &entry.link))
+		return qsb__fail_memory(build->err, "plan");
 	rest += strspn(rest, "/");
 	entry.folder = qsb__arena_text(build->arena, real);
 	entry.pattern = strchr(item->text, '/') ? qsb__arena_text(build->arena, rest)
@@ -302,6 +322,50 @@ static bool starts_empty(const struct qsb__build *build)
 	       !names_root(build, &policy->filesystem.allow_write);
 }
 
+static bool is_unsteady(const struct qsb__build *build, const char *link)
+{
+	return link && (qsb__build_access(build, link, NULL) & QSB__ACCESS_WRITE);
+}
+
+static int note_unsteady(struct qsb__build *build, const char *link, const char *rule, const char *real)
+{
+	char text[2 * QSB__PATH_MAX + 400];
+
+	snprintf(text, sizeof(text),
+		 "%s is a link that the command can change, or lies behind one, so %s allows nothing there: name %s "
+		 "itself",
+		 link, rule, real);
+	return qsb__build_note(build, text);
+}
+
+/*
+ * The command can make a link of what it may write, and the next run would open whatever that leads to: data -> ~ makes
+ * "./data" the home. An entry behind such a link allows nothing.
+ */
+int qsb__build_drop_unsteady(struct qsb__build *build)
+{
+	for (size_t i = 0; i < build->rules.count; i++) {
+		struct qsb__rule *rule = &build->rules.items[i];
+
+		if (!rule->allow || !rule->item || !is_unsteady(build, rule->link))
+			continue;
+		rule->allow = 0;
+		if (note_unsteady(build, rule->link, qsb__build_rule_text(build, rule), rule->path))
+			return QSB_E_MEMORY;
+	}
+	for (size_t i = 0; i < build->glob_count; i++) {
+		struct qsb__glob_entry *entry = &build->globs[i];
+		const struct qsb__rule rule = {.item = entry->item, .row = entry->row};
+
+		if (!entry->allow || !is_unsteady(build, entry->link))
+			continue;
+		entry->allow = 0;
+		if (note_unsteady(build, entry->link, qsb__build_rule_text(build, &rule), entry->folder))
+			return QSB_E_MEMORY;
+	}
+	return 0;
+}
+
 /* Allowances come first: what is writable decides which missing paths matter. Writing includes reading, and what may
  * not be read may not be written either: it would be lost, or be a way in. */
 int qsb__build_rules(struct qsb__build *build)
@@ -326,5 +390,7 @@ int qsb__build_rules(struct qsb__build *build)
 		result = add_list(build, (struct list_of_rules){.pointer = "/filesystem/denyWrite",
 								.deny = QSB__ACCESS_WRITE,
 								.list = &policy->filesystem.deny_write});
+	if (!result)
+		result = qsb__build_drop_unsteady(build);
 	return result ? result : qsb__build_git(build);
 }

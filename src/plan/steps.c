@@ -12,9 +12,10 @@ struct frame {
 	const char *path;
 	const char *anchor; /* the nearest folder at or above with a step of its own */
 	unsigned access;
-	bool hard;    /* never writable again below */
-	bool scratch; /* the host's own files are not here */
-	bool closed;  /* /proc and /dev: nothing of the policy reaches into them */
+	unsigned denied; /* of it, what a denial took away, and no entry that is not behind a link gave back */
+	bool hard;       /* never writable again below */
+	bool scratch;    /* the host's own files are not here */
+	bool closed;     /* /proc and /dev: nothing of the policy reaches into them */
 };
 
 /* All that is said of one path. */
@@ -82,8 +83,8 @@ int qsb__build_note(struct qsb__build *build, const char *text)
 /* The caller's own entry for exactly this path is worth more than a built-in list's. */
 static bool is_stronger(const struct qsb__rule *allow, const struct qsb__rule *deny)
 {
-	return deny->builtin_list && !deny->hard && allow->item && allow->item->layer != QSB__LAYER_PRESET &&
-	       strcmp(allow->item->text, ".") != 0;
+	return deny->builtin_list && !deny->hard && !allow->by_link && allow->item &&
+	       allow->item->layer != QSB__LAYER_PRESET && strcmp(allow->item->text, ".") != 0;
 }
 
 static void gather(struct node *node, const struct qsb__rule *rule)
@@ -100,7 +101,8 @@ static void gather(struct node *node, const struct qsb__rule *rule)
 		node->hard = rule;
 	node->quiet = node->quiet || rule->quiet;
 	for (unsigned bit = 0; bit < 2; bit++) {
-		if ((rule->allow & (1U << bit)) && (!node->allow[bit] || node->allow[bit]->name))
+		if ((rule->allow & (1U << bit)) &&
+		    (!node->allow[bit] || node->allow[bit]->name || node->allow[bit]->by_link))
 			node->allow[bit] = rule;
 		/* A denial of the caller's own is named before a built-in one, which could be overruled. */
 		if ((rule->deny & (1U << bit)) && (!node->deny[bit] || node->deny[bit]->builtin_list))
@@ -114,19 +116,28 @@ static const struct qsb__rule *overrule(struct node *node)
 	return NULL;
 }
 
-static unsigned settle(struct node *node, const struct frame *above)
+/*
+ * A command may have put the link there in an earlier run: data -> ~/.ssh makes "./data/config" name a secret. So an
+ * entry behind a link gives back nothing that was denied, whether it is as specific or more.
+ */
+static unsigned settle(struct node *node, const struct frame *above, unsigned *denied)
 {
 	unsigned access = above->access;
+
+	*denied = above->denied;
 
 	for (unsigned bit = 0; bit < 2; bit++) {
 		unsigned mask = 1U << bit;
 
 		if (node->deny[bit] && node->allow[bit] && is_stronger(node->allow[bit], node->deny[bit]))
 			node->deny[bit] = overrule(node);
-		if (node->deny[bit])
+		if (node->deny[bit]) {
 			access &= ~mask;
-		else if (node->allow[bit])
+			*denied |= mask;
+		} else if (node->allow[bit] && !(node->allow[bit]->by_link && (*denied & mask))) {
 			access |= mask;
+			*denied &= ~mask;
+		}
 	}
 	if (above->hard || node->hard || !(access & QSB__ACCESS_READ))
 		access &= ~(unsigned)QSB__ACCESS_WRITE;
@@ -288,11 +299,11 @@ static int place_special(struct qsb__build *build, const struct node *node, cons
 }
 
 /* Inside scratch space only what is allowed by name comes back; a denial has nothing to hide there. */
-static unsigned settle_in_scratch(struct node *node, const struct frame *above)
+static unsigned settle_in_scratch(struct node *node, const struct frame *above, unsigned *denied)
 {
 	struct frame nothing = {.path = above->path, .hard = above->hard};
 
-	return settle(node, &nothing);
+	return settle(node, &nothing, denied);
 }
 
 /* Whoever names /tmp itself, or works in it, means the host's. */
@@ -336,7 +347,7 @@ static int place(struct qsb__build *build, struct node *node, const struct frame
 		return 0;
 	if (node->special && !asks_for_host(node))
 		return place_special(build, node, above, here);
-	access = above->scratch ? settle_in_scratch(node, above) : settle(node, above);
+	access = above->scratch ? settle_in_scratch(node, above, &here->denied) : settle(node, above, &here->denied);
 	if (above->scratch && !access)
 		return 0;
 	here->access = access;

@@ -250,3 +250,36 @@ def write_secret(case):
             case.refused(inside)
             clean(case, before, name, inside)
     case.worked(case.plain([case.attack, 'fs', 'create', os.path.join(case.home, '.ssh/new')]), 'outside')
+
+
+@row('A-fs-7', 'a folder that the policy names and a run made a link to secrets opens none of them in the next run')
+def link_to_secrets(case):
+    for name in ('.ssh/id_ed25519', '.ssh/config'):
+        case.write(os.path.join(case.home, name), 'the secret text', 0o600)
+    case.write(os.path.join(case.home, '.bashrc'), 'shell text')
+    place = os.path.join(case.work, 'data')
+    read = 'cat data/id_ed25519 data/config data/.bashrc; for f in id_ed25519 config .bashrc; do echo evil >>data/$f; done; true'
+    for key in ('allowRead', 'allowWrite'):
+        for entry, target in (('./data', '~/.ssh'), ('data/config', '~/.ssh'), ('./sub/../data', '~/.ssh'), ('data/.bashrc', '~'), ('dat*', '~/.ssh'),
+                              ('data/*', '~/.ssh'), ('./data', '~')):
+            base = ['/'] if key == 'allowRead' else ['.']
+            options = case.policy({'filesystem': {key: [*base, entry, 'plain'], 'allowWrite': ['.', *([entry] if key == 'allowWrite' else [])]}})
+            os.makedirs(os.path.join(case.work, 'sub'), exist_ok=True)
+            os.mkdir(place)
+            first = case.inside(['sh', '-c', f'rmdir data && ln -s {target} data'], options)
+            case.check(os.path.islink(place), 'the command makes the link in its own workspace', first)
+            second = case.inside(['sh', '-c', read], options)
+            case.check('the secret text' not in second.out, f'{key} {entry}: a secret was read', second)
+            for name in ('.ssh/id_ed25519', '.ssh/config', '.bashrc'):
+                with open(os.path.join(case.home, name), encoding='ascii') as file:
+                    case.check('evil' not in file.read(), f'{key} {entry}: {name} was written', second)
+            os.unlink(place)
+    named = case.inside(['sh', '-c', 'cat ~/.ssh/config'], ['--read', '~/.ssh/config'])
+    case.same(named.out, 'the secret text', 'an entry that names it itself opens it', named)
+    os.symlink('../elsewhere', place)
+    case.write(os.path.join(case.home, 'elsewhere/file'), 'old')
+    through = case.inside(['sh', '-c', 'echo new >data/file'], ['--write', 'data'])
+    case.check(through.code != 0, 'a link that the command can change is no entry', through)
+    os.symlink('elsewhere', os.path.join(case.home, 'steady'))
+    through = case.inside(['sh', '-c', 'echo new >~/steady/file'], ['--write', '~/steady'])
+    case.same(through.code, 0, 'a link that it cannot change is one', through)

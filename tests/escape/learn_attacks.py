@@ -186,8 +186,7 @@ def swapped(case):
             case.same((read(secret), read(keys)), ('the secret text', 'keys'), f'{preset}, {name}: a secret was written with {policy}')
             case.plain(['sh', '-c', 'rm -rf ~/x ~/y ~/.cache'])
     os.symlink('.ssh', os.path.join(case.home, 'x'))
-    case.control('the secret text' in case.inside(['sh', '-c', 'cat ~/x/id_ed25519'], ['--read', '~/x/id_ed25519']).out,
-                 'an entry of a person\'s own through a link opens a secret')
+    case.control('the secret text' in case.plain(['sh', '-c', 'cat ~/x/id_ed25519']).out, 'the link leads to the secret outside')
 
 
 @row('A-learn-7', 'the machine\'s managed policy bounds what is opened while learning', only='root')
