@@ -106,6 +106,12 @@ TRY = '''for folder; do
 done 2>/dev/null; true'''
 
 
+def was_made(path):
+    """An empty settings file of a git folder that the run made does not count: git begins with one."""
+    empty = path.endswith('.git/config') and os.path.isfile(path) and not os.path.islink(path) and not os.path.getsize(path)
+    return os.path.lexists(path) and not empty
+
+
 class Watcher(threading.Thread):
     """Every name that appears below a folder, also in folders made meanwhile, as long as it is there when looked at."""
 
@@ -146,14 +152,15 @@ def every_name(case):
     watcher.join()
     case.check(inside.code == 0, 'the attempts must end', inside)
     for folder in folders:
-        left = [name for name in EVERY if os.path.lexists(os.path.join(folder, name))]
+        left = [name for name in EVERY if was_made(os.path.join(folder, name))]
         case.check(not left, f'{left} in {folder}', inside)
         case.check(os.path.exists(os.path.join(folder, 'ordinary')), f'an ordinary file in {folder}', inside)
     case.control(any(path.endswith('/ordinary') for path in watcher.seen), 'the watcher saw nothing')
-    bad = [path for path in watcher.seen
-           if any((path + '/').endswith(('/' + name + '/', '/' + os.path.dirname(name) + '/'))
-                  for name in EVERY if os.path.dirname(name) not in ('.git', '.claude', '.cargo', '.hg', '.git/info', ''))
-           or os.path.basename(path) in EVERY]
+    # A new git folder may get an empty `hooks`, and settings that say nothing.
+    wholes = {os.path.basename(name) for name in EVERY if '/' not in name} | {'.vscode', '.idea', '.husky', '.cursor', '.devcontainer'}
+    pieces = ('/.github/workflows', '/hooks/pre-commit', '/hooks/post-checkout', '/.claude/settings.json', '/.cargo/config.toml',
+              '/info/attributes', '/.hg/hgrc')
+    bad = [path for path in watcher.seen if os.path.basename(path) in wholes or path.endswith(pieces)]
     case.check(not bad, f'seen on the host: {bad[:5]}')
 
 
@@ -162,7 +169,7 @@ def packages(case):
     script = '''mkdir -p node_modules/pkg/.github/workflows vendor/lib/.vscode && echo x >node_modules/pkg/.github/workflows/a.yml &&
         echo x >node_modules/pkg/.travis.yml && echo x >node_modules/pkg/.npmrc && echo x >vendor/lib/.vscode/tasks.json && echo MADE
         for name in .envrc .bashrc; do echo x >node_modules/pkg/$name; done
-        mkdir -p node_modules/pkg/.git/hooks
+        mkdir -p node_modules/pkg/.git/hooks; echo x >node_modules/pkg/.git/hooks/pre-commit
         mv node_modules/pkg pkg; mv node_modules modules; mv node_modules/pkg/.github .github; mv vendor/lib/.vscode .vscode
         ln node_modules/pkg/.npmrc .npmrc; cp node_modules/pkg/.npmrc Node_Modules/.npmrc
         mkdir -p plain && mv vendor plain/other; mkdir other && mv -T --exchange other node_modules
@@ -181,11 +188,11 @@ def packages(case):
     bad = [path for path in found if not path.startswith(('node_modules/', 'vendor/')) and
            os.path.basename(path) in ('.github', '.travis.yml', '.npmrc', '.vscode', 'workflows')]
     case.check(not bad, f'left the packages: {bad}', inside)
-    strong = [path for path in found if os.path.basename(path) in ('.envrc', '.bashrc', 'hooks')]
+    strong = [path for path in found if os.path.basename(path) in ('.envrc', '.bashrc', 'pre-commit')]
     case.check(not strong, f'held everywhere: {strong}', inside)
 
 
-@row('W-guard-11', '--write for a protected name that does not exist lets it be made, there and nowhere else')
+@row('W-guard-19', '--write for a protected name that does not exist lets it be made, there and nowhere else')
 def allowed(case):
     text = 'mkdir -p .github/workflows sub; echo x >.github/workflows/a.yml; echo x >.envrc; echo x >sub/.envrc; true'
     answer = case.result(['sh', '-c', text])
