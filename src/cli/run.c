@@ -298,7 +298,6 @@ static void report_to_person(const struct qsb__result *result, const char *name)
 		report_exec_failure(name, result->exec_errno);
 	else if (result->exit_code != 0 && result->denial_count > 0 && is_told(result))
 		report_denials(result);
-	report_findings(result);
 	qsb__network_report(result);
 }
 
@@ -363,6 +362,9 @@ static int run_loaded(const struct qsb__invocation *invocation, const struct des
 			qsb__message("%s", lost.message);
 	}
 	report_to_person(&result, command[0]);
+	/* A program has them in the result; these lines would stand among the command's own. */
+	if (!wants_json(invocation, descriptors))
+		report_findings(&result);
 	if (result.die_of_signal) {
 		fflush(NULL);
 		signal(result.signal, SIG_DFL);

@@ -61,10 +61,11 @@ def findings(case):
         last = '.quarantined.2' if finding['what'] == 'pre-receive' else '.quarantined'
         case.same(finding['movedTo'], finding['path'] + last, 'where it was moved')
         case.check(os.path.lexists(finding['movedTo']) and not os.path.lexists(finding['path']), 'it was not moved')
-        case.check(finding['path'] in moved['outcome'].err, 'a person is not told', moved['outcome'])
     case.same(open(os.path.join(case.work, 'x.git/hooks/pre-receive.quarantined'), encoding='utf-8').read(), 'mine\n',
               'what had that name')
     case.same(moved['findingsLeftOut'], 0, 'left out')
+    outcome = case.inside(['sh', '-c', 'mkdir -p n/objects n/refs n/hooks; echo >n/hooks/update'])
+    case.check('n/hooks/update.quarantined' in outcome.err and outcome.code == 0, 'a person is not told', outcome)
 
 
 @row('A-git-5', 'what was there before is not moved, whatever the run does around it')

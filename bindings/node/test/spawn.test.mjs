@@ -286,6 +286,16 @@ test("a listener of denials that throws does not keep the next one from being he
     assert.deepEqual(seen, Array(3).fill("of the denial"));
 });
 
+test("what the host's git would run is a finding of the result, and comes before the end", async () => {
+    const make = "mkdir -p g/objects g/refs g/hooks; echo >g/HEAD; echo 'touch ran' >g/hooks/post-commit";
+    const seen = [];
+    for await (const event of spawn(make))
+        seen.push(event.type === "finding" ? event.finding.what : event.type === "exit" ? event.result.findings : "");
+    const [finding] = seen.at(-1);
+    assert.deepEqual([seen.length, seen[0], finding.kind, finding.error], [2, "post-commit", "gitHook", null]);
+    assert.equal(finding.movedTo, `${finding.path}.quarantined`);
+});
+
 test("a busy stream does not keep the other one from being heard", async () => {
     const child = spawn("yes & echo early >&2; wait");
     let stdout = 0;
