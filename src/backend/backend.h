@@ -85,6 +85,9 @@ struct qsb__backend {
 	void (*serve_calls)(struct qsb__sandbox *sandbox);
 	/* Takes one of what was refused so far; false = no more. NULL = this back end sees no refusals. */
 	bool (*next_denial)(struct qsb__sandbox *sandbox, struct qsb__denial *denial);
+	/* Who has, or had, a connection at this port of the sandbox: fills in pid and process where it is known. NULL =
+	 * it is not. */
+	void (*name_client)(struct qsb__sandbox *sandbox, unsigned port, struct qsb__denial *denial);
 	/* How many of them it had no room for. NULL = none. */
 	size_t (*denials_left_out)(struct qsb__sandbox *sandbox);
 	/* After wait_dead: looks at what the run left behind, once, and takes one finding; false = no more. What the

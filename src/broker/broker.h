@@ -66,6 +66,7 @@ struct qsb__broker_event {
 	bool allowed;
 	bool failed; /* allowed, and yet nothing came of it: `reason` says why (not found, refused, timed out) */
 	uint16_t port;
+	uint16_t client_port;    /* of the sandbox's end, 0 = not known */
 	uint64_t time_ms;        /* when it began, since the epoch */
 	uint64_t duration_ms;    /* CONNECTION */
 	uint64_t sent, received; /* bytes from the command, to the command */

@@ -12,6 +12,7 @@
 #include "broker/dns_message.h"
 #include "broker/host_name.h"
 #include "broker/internal.h"
+#include "broker/socket_address.h"
 #include "core/cleanup.h"
 
 enum { ASKED_MAX = 512, BATCH = 32, STREAMS_MAX = 64, STREAM_BYTES = 1024, STREAM_IDLE_MS = 30000 };
@@ -143,6 +144,18 @@ static void answer_localhost(struct asked *asked)
 	answer_address(asked, &address);
 }
 
+static unsigned client_port(const struct asked *asked)
+{
+	struct sockaddr_storage name = asked->peer;
+	socklen_t size = sizeof(name);
+	struct qsb__address address;
+	unsigned port = 0;
+
+	if (asked->stream && getpeername(asked->stream->fd, (struct sockaddr *)&name, &size) != 0)
+		return 0;
+	return qsb__socket_address_read((const struct sockaddr *)&name, &address, &port) ? port : 0;
+}
+
 static void answer_name(struct asked *asked)
 {
 	struct qsb__broker_run *run = asked->run;
@@ -151,7 +164,7 @@ static void answer_name(struct asked *asked)
 
 	qsb__hosts_judge_name(run->hosts, asked->query.name, 0, &verdict);
 	if (verdict.answer == QSB__HOST_DENIED || (verdict.answer == QSB__HOST_UNKNOWN && !run->options.ask)) {
-		qsb__report_lookup(run, asked->query.name, &verdict);
+		qsb__report_lookup(run, asked->query.name, &verdict, client_port(asked));
 		answer_code(asked, QSB__DNS_NO_NAME, verdict.rule);
 	} else if (!wants_address) {
 		answer_code(asked, QSB__DNS_OK, NULL);

@@ -232,7 +232,8 @@ void qsb__refuse_unreachable(struct qsb__connection *connection, const char *why
 /* reporter.c: what the supervisor hears. Bounded: what it does not read is counted. */
 struct qsb__reporter *qsb__reporter_new(struct qsb__broker_run *run);
 void qsb__report_connection(struct qsb__connection *connection);
-void qsb__report_lookup(struct qsb__broker_run *run, const char *name, const struct qsb__host_judgement *verdict);
+void qsb__report_lookup(struct qsb__broker_run *run, const char *name, const struct qsb__host_judgement *verdict,
+			unsigned client_port);
 bool qsb__report_request(struct qsb__connection *connection, uint32_t id);
 void qsb__reporter_flush(struct qsb__reporter *reporter);
 bool qsb__reporter_is_idle(const struct qsb__reporter *reporter);

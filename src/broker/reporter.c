@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "broker/internal.h"
+#include "broker/socket_address.h"
 
 enum { QUEUE_MAX = 1024 };
 
@@ -116,12 +117,26 @@ static bool send_event(struct qsb__reporter *reporter, struct qsb__broker_event 
 	return true;
 }
 
+static uint16_t port_of_peer(int fd)
+{
+	struct sockaddr_storage name;
+	socklen_t size = sizeof(name);
+	struct qsb__address address;
+	unsigned port = 0;
+
+	if (fd < 0 || getpeername(fd, (struct sockaddr *)&name, &size) != 0 ||
+	    !qsb__socket_address_read((const struct sockaddr *)&name, &address, &port))
+		return 0;
+	return (uint16_t)port;
+}
+
 static void fill_in_connection(const struct qsb__connection *connection, struct qsb__broker_event *event)
 {
 	event->way = connection->way;
 	event->allowed = connection->allowed;
 	event->failed = connection->failed;
 	event->port = (uint16_t)connection->port;
+	event->client_port = port_of_peer(connection->client);
 	event->time_ms = connection->began_ms;
 	event->duration_ms = (uv_hrtime() - connection->began_ns) / 1000000U;
 	event->sent = connection->up.bytes;
@@ -180,7 +195,8 @@ static bool is_search_for(const char *name, const char *denied)
 	return length > 0 && strncmp(name, denied, length) == 0 && name[length] == '.';
 }
 
-void qsb__report_lookup(struct qsb__broker_run *run, const char *name, const struct qsb__host_judgement *verdict)
+void qsb__report_lookup(struct qsb__broker_run *run, const char *name, const struct qsb__host_judgement *verdict,
+			unsigned client_port)
 {
 	struct qsb__broker_event event;
 	uv_timeval64_t now;
@@ -191,6 +207,7 @@ void qsb__report_lookup(struct qsb__broker_run *run, const char *name, const str
 	uv_gettimeofday(&now);
 	event.kind = QSB__BROKER_LOOKUP;
 	event.way = QSB__WAY_DNS;
+	event.client_port = (uint16_t)client_port;
 	event.time_ms = (uint64_t)now.tv_sec * 1000U + (uint64_t)now.tv_usec / 1000U;
 	snprintf(event.host, sizeof(event.host), "%s", name);
 	snprintf(event.rule, sizeof(event.rule), "%s", verdict->rule);

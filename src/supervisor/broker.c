@@ -39,6 +39,8 @@ static void deny(struct qsb__supervisor *supervisor, const struct qsb__broker_ev
 	if (!lookup)
 		snprintf(denial.target + strlen(denial.target), 8, ":%u", event->port);
 	snprintf(denial.rule, sizeof(denial.rule), "%.127s", event->rule);
+	if (supervisor->request->backend->name_client)
+		supervisor->request->backend->name_client(supervisor->sandbox, event->client_port, &denial);
 	/* Half an option is worse than none. */
 	if (strlen(event->suggestion) < sizeof(denial.suggestion))
 		memcpy(denial.suggestion, event->suggestion, strlen(event->suggestion));

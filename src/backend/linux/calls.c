@@ -24,6 +24,7 @@
 #include <linux/netlink.h>
 
 #include "backend/linux/abi.h"
+#include "backend/linux/callers.h"
 #include "backend/linux/diag.h"
 #include "backend/linux/refusals.h"
 #include "backend/linux/sandbox.h"
@@ -41,7 +42,7 @@ struct connect_call {
 	struct sockaddr_storage address;
 	socklen_t length;
 	int place; /* O_PATH descriptor that `address` goes through, -1 = none */
-	bool network_off;
+	bool network_off, filtered;
 	struct qsb__denial denial; /* what is known of a refusal */
 };
 
@@ -310,6 +311,8 @@ static void answer_connect(struct connect_call *call, int error)
 {
 	if (error != 0 || call->network_off)
 		report(call, error);
+	if (call->filtered && (error == 0 || error == EINPROGRESS))
+		qsb__callers_note(call->thread, call->socket);
 	respond(call->listener, call->id, error);
 	if (call->socket >= 0)
 		close(call->socket);
@@ -422,6 +425,7 @@ static void serve_connect(const struct qsb__sandbox *sandbox, const struct secco
 		.socket = -1,
 		.place = -1,
 		.network_off = sandbox->plan->network == QSB__NETWORK_OFF,
+		.filtered = sandbox->plan->network == QSB__NETWORK_FILTERED,
 	};
 	int error = begin_connect(sandbox, request, &call);
 

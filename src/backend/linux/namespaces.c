@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "backend/linux/abi.h"
+#include "backend/linux/callers.h"
 #include "backend/linux/command.h"
 #include "backend/linux/refusals.h"
 #include "backend/linux/registry.h"
@@ -300,6 +301,11 @@ static size_t findings_left_out(const struct qsb__sandbox *sandbox)
 	return sandbox->guard ? qsb__guard_findings_left_out(sandbox->guard) : 0;
 }
 
+static void name_client(struct qsb__sandbox *sandbox, unsigned port, struct qsb__denial *denial)
+{
+	qsb__callers_find(port, denial);
+}
+
 static size_t denials_left_out(struct qsb__sandbox *sandbox)
 {
 	return qsb__refusals_left_out() + (sandbox->guard ? qsb__guard_denials_left_out(sandbox->guard) : 0);
@@ -479,6 +485,7 @@ const struct qsb__backend qsb__backend_namespaces = {
 	.next_denial = next_denial,
 	.next_finding = next_finding,
 	.findings_left_out = findings_left_out,
+	.name_client = name_client,
 	.denials_left_out = denials_left_out,
 	.tty_fd = tty_fd,
 	.signal = send_signal,
