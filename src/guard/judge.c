@@ -244,9 +244,10 @@ bool qsb__judge_is_mount(int folder, const char *name)
 {
 	struct statx status;
 
-	return statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_TYPE, &status) == 0 &&
-	       (!(status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) ||
-		(status.stx_attributes & STATX_ATTR_MOUNT_ROOT));
+	/* Where that is not to be known, somebody else's file system is in the way. */
+	if (statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &status) != 0)
+		return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
+	return !(status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) || (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
 }
 
 /* Landlock tells kinds of files apart, which mounts cannot. What a read-only mount or a name that is there already

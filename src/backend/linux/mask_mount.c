@@ -38,8 +38,9 @@ void qsb__mask_mount_make(struct qsb__mask_mount *mount)
 
 	if (mount->device < 0)
 		return;
-	/* All users of the sandbox, but nobody outside it: who is would wait for its supervisor. */
-	snprintf(options, sizeof(options), "fd=%d,rootmode=40700,user_id=%u,group_id=%u,allow_other", mount->device,
+	/* For the caller's own user alone, who is the only one in the sandbox. The guard is that user, too: it must see
+	 * what kind of file a mask is and that it is a mount, or it would act on what lies below. */
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40700,user_id=%u,group_id=%u", mount->device,
 		 mount->masks->user, mount->masks->group);
 	if (syscall(SYS_mount, "qiming-sandbox", "/dev", "fuse", flags, options) == 0)
 		mount->tree = open("/dev", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -114,7 +114,8 @@ static int serve(struct qsb__mask_server *server)
 	if (length < 0)
 		return errno == EAGAIN || errno == EINTR || errno == ENOENT ? 0 : errno;
 	length = (ssize_t)qsb__mask_answer(server->masks, request, (size_t)length, answer, &event);
-	if (event.wish != QSB__MASK_NOTHING)
+	/* What the guard asks on somebody's behalf comes from outside, without a number, and is the guard's to tell. */
+	if (event.wish != QSB__MASK_NOTHING && event.thread > 0)
 		report(server, &event);
 	if (length > 0 && write(server->fds[QSB__MASK_FD_DEVICE], answer, (size_t)length) < 0 && errno != ENOENT &&
 	    errno != EINVAL)

@@ -2,8 +2,7 @@
  * Masks that tell. The kernel says nothing of an open that a mask refused. So the masks can be a small file system in
  * user space (FUSE) whose every file and folder is as shut as the plain masks are: what is asked of it is refused by
  * the supervisor, which then knows who wanted what. The file system belongs to the sandbox's own user namespace and
- * needs no privileges; processes outside, the supervisor among them, are turned away by the kernel without a question,
- * so none of them ever waits for it. Where it cannot be had, the plain masks hold the same and nobody is told of reads.
+ * needs no privileges. Where it cannot be had, the plain masks hold the same and nobody is told of reads.
  */
 #ifndef QSB_LINUX_MASKS_H
 #define QSB_LINUX_MASKS_H
