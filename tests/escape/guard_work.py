@@ -246,7 +246,7 @@ print(len(socket.if_nameindex()))
     case.same(answers[1:], answers[:1] * 2, 'answers')
 
 
-@row('W-guard-11', 'folder, umask, locks and programs are as the caller left them, also those that threads share')
+@row('W-guard-19', 'folder, umask, locks and programs are as the caller left them, also those that threads share')
 def kept(case):
     def run(name, options):
         top = os.path.join(case.work, name)
