@@ -13,8 +13,8 @@
 #include "guard/names.h"
 
 enum {
-	QSB__GUARD_TASKS = 64, /* callers whose folders in /proc are kept open */
-	QSB__GUARD_KEPT = 192, /* descriptors of one call: 40 links need some 120 */
+	QSB__GUARD_TASKS = 128, /* callers whose folders in /proc are kept open */
+	QSB__GUARD_KEPT = 192,  /* descriptors of one call: 40 links need some 120 */
 	QSB__GUARD_THREADS = 256,
 	QSB__GUARD_UMASKS = 32, /* calls of umask that may not be over yet */
 	QSB__GUARD_PATH = PATH_MAX + NAME_MAX + 2

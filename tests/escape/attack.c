@@ -7,10 +7,10 @@
 #include <string.h>
 
 static const struct attack *const groups[] = {
-	attacks_tty,        attacks_proc,          attacks_privilege, attacks_ipc,        attacks_net,
-	attacks_res,        attacks_sys,           attacks_sys_mount, attacks_sys_race,   attacks_sys_oracle,
-	attacks_fs,         attacks_fail,          attacks_guard,     attacks_guard_race, attacks_guard_random,
-	attacks_guard_many, attacks_guard_signals, attacks_hold,
+	attacks_tty,        attacks_proc,       attacks_privilege,     attacks_ipc,        attacks_net,
+	attacks_res,        attacks_sys,        attacks_sys_mount,     attacks_sys_race,   attacks_sys_oracle,
+	attacks_fs,         attacks_fail,       attacks_guard,         attacks_guard_race, attacks_guard_random,
+	attacks_guard_kept, attacks_guard_many, attacks_guard_signals, attacks_hold,
 };
 
 int attack_verdict(const char *call, long result)

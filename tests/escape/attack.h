@@ -22,8 +22,8 @@ struct attack {
 /* Each group's table ends with a NULL name. */
 extern const struct attack attacks_tty[], attacks_proc[], attacks_privilege[], attacks_ipc[], attacks_net[],
 	attacks_res[], attacks_sys[], attacks_sys_mount[], attacks_sys_race[], attacks_sys_oracle[], attacks_fs[],
-	attacks_fail[], attacks_guard[], attacks_guard_race[], attacks_guard_random[], attacks_guard_many[],
-	attacks_guard_signals[], attacks_hold[];
+	attacks_fail[], attacks_guard[], attacks_guard_race[], attacks_guard_random[], attacks_guard_kept[],
+	attacks_guard_many[], attacks_guard_signals[], attacks_hold[];
 
 /* The verdict of one call: negative `result` = refused, with errno. Prints it and returns ATTACK_*. */
 int attack_verdict(const char *call, long result);

@@ -244,3 +244,17 @@ print(len(socket.if_nameindex()))
         answers.append(outcome.out)
         shutil.rmtree(top)
     case.same(answers[1:], answers[:1] * 2, 'answers')
+
+
+@row('W-guard-19', 'folder, umask, locks and programs are as the caller left them, also those that threads share')
+def kept(case):
+    def run(name, options):
+        top = os.path.join(case.work, name)
+        os.mkdir(top)
+        argv = [case.attack, 'guard-kept', '300']
+        outcome = case.plain(argv, cwd=top) if options is None else case.inside(argv, options, cwd=top)
+        case.worked(outcome)
+
+    run('outside', None)
+    for name, rule in RULE.items():
+        run(name, rule)
