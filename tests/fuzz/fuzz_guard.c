@@ -52,7 +52,7 @@ static const struct shape {
 static struct {
 	bool ready;
 	char folder[64];
-	int root, lowest;
+	int root;
 	pid_t caller;
 	char *memory; /* the caller's, too, and nothing behind it */
 	struct qsb__guard *guard;
@@ -169,7 +169,6 @@ static void begin(void)
 			    faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0;)
 		poll(NULL, 0, 1);
 	make_guard();
-	world.lowest = next_descriptor();
 	world.ready = true;
 }
 
@@ -290,11 +289,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t paths[2];
 	char path[PATH_MAX];
 	long result = 0;
+	int lowest;
 
 	if (!world.ready)
 		begin();
 	if (size < HEADER)
 		return 0;
+	lowest = next_descriptor();
 	shape = &shapes[data[0] % (sizeof(shapes) / sizeof(*shapes))];
 	text = (const char *)data + HEADER;
 	second = memchr(text, '\n', size - HEADER);
@@ -317,7 +318,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	free(tasks);
 	while (qsb__guard_next_denial(world.guard, &denial))
 		;
-	expect(next_descriptor() == world.lowest);
+	expect(next_descriptor() == lowest);
 	if (paths[0] > 8 && strlen(path) < PATH_MAX - 1)
 		check_answer(shape, &stop.call, path, result);
 	return 0;

@@ -59,11 +59,14 @@ static bool tidy(char *to, const char *from, bool absolute)
 static void add(struct world *world, char kind, const char *text)
 {
 	size_t at = world->plan.step_count;
-	struct qsb__step *step = &world->steps[at];
-	char *path = world->texts[at][0], *glob = world->texts[at][1], why[200];
+	struct qsb__step *step;
+	char *path, *glob, why[200];
 
 	if (at == STEPS_MAX)
 		return;
+	step = &world->steps[at];
+	path = world->texts[at][0];
+	glob = world->texts[at][1];
 	*step = (struct qsb__step){
 		.kind = kind == 'g' ? QSB__STEP_BIND_RW : QSB__STEP_NAME_RULE, .path = path, .text = glob};
 	step->denies = kind == 'r' ? QSB__ACCESS_READ | QSB__ACCESS_WRITE : QSB__ACCESS_WRITE;
