@@ -91,6 +91,26 @@ static int move_aside(int folder, const char *name, char *to, size_t size)
 	return error;
 }
 
+static bool set_mode(int folder, mode_t mode)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", folder);
+	return chmod(path, mode & 07777) == 0;
+}
+
+/* What its owner has shut is not shut for root's git, nor for long: it is opened for the look. 0, or the mode before.
+ */
+static mode_t open_up(int folder)
+{
+	struct stat status;
+
+	if (fstat(folder, &status) != 0 || (status.st_mode & S_IRWXU) == S_IRWXU ||
+	    !set_mode(folder, status.st_mode | S_IRWXU))
+		return 0;
+	return status.st_mode;
+}
+
 /* One entry of a git folder, or of its `hooks`. */
 struct entry {
 	const char *kind;
@@ -203,10 +223,12 @@ static void look_at_hooks(struct look *look, int folder)
 	struct entry entry = {.kind = "gitHook", .folder = folder, .below = "", .name = "hooks"};
 	QSB_CLEANUP_FD int hooks = openat(folder, "hooks", O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat above;
+	mode_t mode;
 
 	if (hooks < 0 || fstat(hooks, &above) != 0)
 		return;
 	entry.status = above;
+	mode = S_ISDIR(above.st_mode) ? open_up(hooks) : 0;
 	if (S_ISLNK(above.st_mode))
 		found(look, &entry, "hooks", "git runs what lies where the link leads");
 	else if (S_ISDIR(above.st_mode) && faccessat(hooks, ".", X_OK, AT_EACCESS) != 0)
@@ -224,6 +246,8 @@ static void look_at_hooks(struct look *look, int folder)
 			entry.status = above;
 		found(look, &entry, entry.name, "git runs it");
 	}
+	if (mode)
+		set_mode(hooks, mode);
 }
 
 /* ---- folders ---- */
@@ -246,12 +270,19 @@ static void look_into(struct qsb__guard *guard, const struct qsb__git_folder *fo
 	struct look look = {.guard = guard, .made = folder->kinds & QSB__GIT_MADE};
 	ssize_t length = qsb__judge_real_name(guard, folder->fd, look.path);
 
+	mode_t mode;
+
 	if (length < 0 || qsb__judge_is_removed(folder->fd, look.path, (size_t)length) ||
 	    (!look.made && !qsb__git_is_folder(folder->fd)))
 		return;
+	mode = open_up(folder->fd);
+	if (faccessat(folder->fd, ".", X_OK, AT_EACCESS) != 0)
+		guard->git->findings_left_out++;
 	look_at_config(&look, folder->fd, "config");
 	look_at_config(&look, folder->fd, "config.worktree");
 	look_at_hooks(&look, folder->fd);
+	if (mode)
+		set_mode(folder->fd, mode);
 }
 
 /* All rights that a root user's supervisor has are left behind, as for what the guard does during the run. */

@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 
 from fs_git import project
@@ -15,7 +16,7 @@ git init -q --bare x.git; mkdir -p x.git/hooks; cp tool.sh x.git/hooks/pre-recei
 mkdir -p g/objects g/refs/heads; cp x.git/HEAD g; printf '[core]\\n\\tbare = false\\n\\tfsmonitor = %s\\n' "$PWD/tool.sh" >g/config
 mkdir -p h/objects h/refs/heads m; cp x.git/HEAD h; ln -s ../m h/hooks; cp tool.sh m/post-commit; cp x.git/config h
 sed -i s/true/false/ h/config; mkdir a b; echo "gitdir: ../g" >a/.git; echo "gitdir: ../h" >b/.git
-mkdir p; cp -r h p/q; mv p z
+mkdir p; cp -r h p/q; mv p z; mkdir -p s/objects s/refs s/hooks; cp tool.sh s/hooks/update; chmod 500 s/hooks; chmod 0 s
 '''
 USE = '''git -C a status; git -C b commit --allow-empty -m x; git -C old push ../x.git HEAD; true'''
 
@@ -29,6 +30,7 @@ def findings(case):
         for name in os.listdir(case.work):
             if name not in ('old', 'escape-attack', 'tool.sh'):
                 gone = os.path.join(case.work, name)
+                case.plain(['chmod', '-R', 'u+rwx', gone])
                 (shutil.rmtree if os.path.isdir(gone) else os.unlink)(gone)
         answer = None
         if inside:
@@ -54,9 +56,14 @@ def findings(case):
         return sorted((finding['kind'], os.path.relpath(finding['path'], case.work), finding['what'])
                       for finding in answer['findings'])
     wanted = [('gitConfig', 'g/config', 'core.fsmonitor'), ('gitHook', 'h/hooks', 'hooks'),
+              ('gitHook', 's/hooks/update', 'update'),
               ('gitHook', 'x.git/hooks/pre-receive', 'pre-receive'), ('gitHook', 'z/q/hooks', 'hooks')]
     case.same(names(told), wanted, 'findings with "report"')
     case.same(names(moved), wanted, 'findings')
+    shut = os.path.join(case.work, 's')
+    case.same(stat.S_IMODE(os.stat(shut).st_mode), 0, 'what was shut')
+    os.chmod(shut, 0o700)
+    case.same(stat.S_IMODE(os.stat(shut + '/hooks').st_mode), 0o500, 'what was shut')
     for finding in moved['findings']:
         last = '.quarantined.2' if finding['what'] == 'pre-receive' else '.quarantined'
         case.same(finding['movedTo'], finding['path'] + last, 'where it was moved')
@@ -170,5 +177,5 @@ def finding_events(case):
     argv = case.sandboxed(['sh', '-c', BARE], ['--events-fd', '3'])
     case.worked(case.plain(['sh', '-c', f'exec "$@" 3>{events}', 'sh', *argv]))
     told = [json.loads(line) for line in open(events, encoding='utf-8')]
-    case.same([event['event'] for event in told][-5:], ['finding'] * 4 + ['ended'], 'the last events')
+    case.same([event['event'] for event in told][-6:], ['finding'] * 5 + ['ended'], 'the last events')
     case.check(all(event['finding']['movedTo'] for event in told if event['event'] == 'finding'), 'where they went')
