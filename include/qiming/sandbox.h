@@ -253,8 +253,8 @@ struct qsb_pair {
 /* Something the sandbox refused, or a limit that was reached. Strings are never NULL. */
 struct qsb_denial {
 	const char *kind; /* "limit", "file", "network", "call" */
-	/* Of files "create", "write", "remove", "rename", "link", "change" (mode, owner, times, attributes), "read"; of
-	 * the network "connect", "lookup"; the call's name; the limit's. */
+	/* Of files "create", "write", "remove", "rename", "link", "change" (mode, owner, times, attributes), "read",
+	 * "list"; of the network "connect", "lookup"; the call's name; the limit's. */
 	const char *operation;
 	/* A path, a host, what a call asked for; "" = none. A folder with "/" and "*" behind it stands for further
 	 * names in it. */

@@ -117,7 +117,8 @@ connect_by("127.0.0.1:8111", raw_inside(b""))
               ('connect', '127.0.0.1:8111'): ('built-in: loopback address', '--reach 8111')}
     case.same({key: (one['rule'], one['suggestion']) for key, one in found.items()}, wanted, 'the denials',
               answer['outcome'])
-    unknown = [key for key, one in found.items() if key[0] == 'connect' and (one['process'], bool(one['pid'])) != ('python3', True)]
+    unknown = [key for key, one in found.items()
+               if key[0] == 'connect' and (one['process'], bool(one['pid'])) != ('python3', True)]
     case.same(unknown, [], 'whose they were', answer['outcome'])
     case.check(found['connect', f'{BAD}:443']['count'] == 5, f'the count: {found["connect", f"{BAD}:443"]}')
     case.same((answer['sandbox']['network']['mode'], answer['sandbox']['network']['denied'],

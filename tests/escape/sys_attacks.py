@@ -152,10 +152,12 @@ clone3 openat2 nfsservctl lookup_dcookie uselib _sysctl create_module query_modu
 # unknown address family, an unknown personality.
 BY_ARGUMENT = set('''clone unshare socket socketpair chmod fchmod fchmodat fchmodat2 creat mknod mknodat open openat mkdir
 mkdirat personality prctl ioctl'''.split())
-# A sandbox may take these away as well; nothing that works on a project needs them.
+# A sandbox may take these away as well; nothing that works on a project needs them. Landlock: rules that a program sets
+# for itself would not bind what the guard does for it.
 MAY_BE_REFUSED = set('''fanotify_init fanotify_mark move_pages migrate_pages memfd_secret ustat sysfs vhangup vserver
 process_vm_readv process_vm_writev pidfd_getfd name_to_handle_at mbind set_mempolicy set_mempolicy_home_node
-security tuxcall afs_syscall getpmsg putpmsg epoll_ctl_old epoll_wait_old'''.split())
+security tuxcall afs_syscall getpmsg putpmsg epoll_ctl_old epoll_wait_old
+landlock_create_ruleset landlock_add_rule landlock_restrict_self'''.split())
 NEWEST_KNOWN = 470  # numbers above are unknown to every kernel that this list has seen
 
 
