@@ -256,5 +256,5 @@ def kept(case):
         case.worked(outcome)
 
     run('outside', None)
-    for name, rule in RULE.items():
+    for name, rule in RULES.items():
         run(name, rule)
