@@ -11,7 +11,7 @@
 #include "plan/builtin.h"
 #include "tap.h"
 
-enum { MOST_STEPS = 40, PATH = 400, WORLDS = 400, PATHS = 200, RENAMES = 100 };
+enum { MOST_STEPS = 40, PATH = 400, WORLDS = 200, PATHS = 100, RENAMES = 100 };
 
 struct world {
 	struct qsb__plan plan;
