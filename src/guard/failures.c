@@ -158,11 +158,9 @@ static bool would_work(const struct refusal *refusal, const char *path)
 	case LINKS:
 		return named && !exists && may(folder, W_OK | X_OK);
 	case REMOVES:
-		if (!exists || !fits_call(refusal, path, &status))
-			return false;
-		/* fall through */
 	case MOVES:
-		return named && exists && may(folder, W_OK | X_OK) && may_take(folder, &status) &&
+		return named && exists && (refusal->want == MOVES || fits_call(refusal, path, &status)) &&
+		       may(folder, W_OK | X_OK) && may_take(folder, &status) &&
 		       !(refusal->error == EBUSY && is_mount(path));
 	case TAKES:
 		return named && may(folder, W_OK | X_OK) && (!exists || may_take(folder, &status)) &&

@@ -29,13 +29,3 @@ void qsb__masks_serve(struct qsb__sandbox *sandbox)
 	sandbox->mask_server = qsb__mask_server_start(&sandbox->mounts.masks, qsb__take_fd(&sandbox->mask_sockets[0]));
 	close(qsb__take_fd(&sandbox->mask_sockets[1]));
 }
-
-const char *qsb__masks_report(const struct qsb__sandbox *sandbox)
-{
-	if (!sandbox)
-		return access("/dev/fuse", R_OK | W_OK) == 0 ? "yes" : "no";
-	if (sandbox->mounts.masks.count > 0 && (!sandbox->mask_server || sandbox->mask_step != QSB__MASK_STEP_NONE))
-		return "no";
-	/* Masked folders with something allowed inside are plain ones. */
-	return sandbox->mounts.plain_masks == 0 ? "yes" : sandbox->mounts.masks.count > 0 ? "some" : "no";
-}

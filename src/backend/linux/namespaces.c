@@ -311,18 +311,6 @@ static size_t denials_left_out(struct qsb__sandbox *sandbox)
 	return qsb__refusals_left_out() + (sandbox->guard ? qsb__guard_denials_left_out(sandbox->guard) : 0);
 }
 
-/* Refused files are told by the guard, refused calls by the filter, reads of what is masked by the masks. */
-static const char *reports(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox, const char *what)
-{
-	if (strcmp(what, "calls") == 0)
-		return "yes";
-	if (!plan->report_denials)
-		return "not asked";
-	if (strcmp(what, "files") == 0)
-		return (sandbox ? sandbox->guard != NULL : qsb__guard_reports(plan)) ? "yes" : "no";
-	return strcmp(what, "secretReads") == 0 ? qsb__masks_report(sandbox) : "no";
-}
-
 static int tty_fd(const struct qsb__sandbox *sandbox)
 {
 	return sandbox->tty_fd;
@@ -494,7 +482,7 @@ const struct qsb__backend qsb__backend_namespaces = {
 	.wait_dead = wait_dead,
 	.measure = qsb__measure,
 	.enforces = enforces,
-	.reports = reports,
+	.reports = qsb__reports,
 	.limits_hit = limits_hit,
 	.limit_by = limit_by,
 	.release = release,

@@ -150,8 +150,9 @@ int qsb__devices_attach(const struct qsb__devices *devices, struct qsb__mounted 
  * them. */
 int qsb__masks_prepare(struct qsb__sandbox *sandbox, struct qsb_error *err);
 void qsb__masks_serve(struct qsb__sandbox *sandbox);
-/* Are reads of what is masked told? "yes", "no", or "some" of the masks. NULL = what can be said without a sandbox. */
-const char *qsb__masks_report(const struct qsb__sandbox *sandbox);
+
+/* reports.c: as the back end's `reports`; "some" = of the masks. */
+const char *qsb__reports(const struct qsb__plan *plan, const struct qsb__sandbox *sandbox, const char *what);
 
 /* tree.c, in the child: small steps on mounts. Paths are absolute; a symlink met on the way is an error. */
 int qsb__tree_find(const char *path, int *out); /* O_PATH descriptor; 0 or -errno */
