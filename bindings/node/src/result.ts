@@ -3,8 +3,8 @@ export interface Denial {
     /** "file", "network", "call", "limit". */
     readonly kind: string;
     /**
-     * Of files "create", "write", "remove", "rename", "link", "change" (mode, owner, times, attributes), "read", "list";
-     * of the network "connect", "lookup"; the call's name; the limit's.
+     * Of files "create", "write", "remove", "rename", "link", "change" (mode, owner, times, attributes), "read",
+     * "list"; of the network "connect", "lookup"; the call's name; the limit's.
      */
     readonly operation: string;
     /** A path, a host, what a call asked for; "" where there is none. "FOLDER/*" stands for further names in it. */

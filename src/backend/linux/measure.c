@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <sys/statvfs.h>
 
 #include "backend/linux/sandbox.h"
 #include "core/cleanup.h"
@@ -146,4 +147,13 @@ bool qsb__measure(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t
 	if (!processes_known)
 		*processes = count;
 	return true;
+}
+
+/* Nothing tells that a write found no room; that there is none left is what remains of it. */
+bool qsb__scratch_is_full(const struct qsb__sandbox *sandbox)
+{
+	struct statvfs status;
+
+	return sandbox->plan->tmp_bytes && sandbox->scratch_fd >= 0 && fstatvfs(sandbox->scratch_fd, &status) == 0 &&
+	       ((status.f_blocks && status.f_bavail == 0) || (status.f_files && status.f_ffree == 0));
 }

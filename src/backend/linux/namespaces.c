@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 #include "backend/linux/abi.h"
@@ -411,20 +410,11 @@ static const char *enforces(const struct qsb__plan *plan, const struct qsb__sand
 	return "yes";
 }
 
-/* Nothing tells that a write found no room; that there is none left is what remains of it. */
-static bool is_scratch_full(const struct qsb__sandbox *sandbox)
-{
-	struct statvfs status;
-
-	return sandbox->plan->tmp_bytes && sandbox->scratch_fd >= 0 && fstatvfs(sandbox->scratch_fd, &status) == 0 &&
-	       ((status.f_blocks && status.f_bavail == 0) || (status.f_files && status.f_ffree == 0));
-}
-
 static void limits_hit(struct qsb__sandbox *sandbox, struct qsb__limits_hit *hit)
 {
 	hit->memory = qsb__cgroup_out_of_memory(&sandbox->cgroup);
 	hit->processes = qsb__cgroup_out_of_processes(&sandbox->cgroup);
-	hit->scratch = is_scratch_full(sandbox);
+	hit->scratch = qsb__scratch_is_full(sandbox);
 }
 
 static void close_fds(struct qsb__sandbox *sandbox)

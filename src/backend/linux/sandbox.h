@@ -234,6 +234,7 @@ bool qsb__named_sockets_have(const struct qsb__sandbox *sandbox, const struct st
 uint64_t qsb__shared_memory(const struct qsb__sandbox *sandbox);
 
 /* measure.c */
+bool qsb__scratch_is_full(const struct qsb__sandbox *sandbox);
 bool qsb__measure(struct qsb__sandbox *sandbox, uint64_t *memory_bytes, uint64_t *processes);
 
 /* probe.c */
