@@ -77,7 +77,7 @@ def many(case):
     peak.check(case, 64, 512)
 
 
-@row('A-guard-8', 'a hundred thousand refused calls: each one refused, the supervisor bounded, the denials counted and bounded')
+@row('A-guard-18', 'a hundred thousand refused calls: each one refused, the supervisor bounded, the denials counted and bounded')
 def refusals(case):
     calls = 5000 if SLOW else 100000
     case.write('plain', 'plain')
@@ -93,7 +93,7 @@ def refusals(case):
     case.check(0 < len(answer['denials']) <= 200, f'{len(answer["denials"])} denials', answer['outcome'])
 
 
-@row('A-guard-9', 'opens of FIFOs that hang, as many as there is room for and more: others go on, none stays, all works again')
+@row('A-guard-19', 'opens of FIFOs that hang, as many as there is room for and more: others go on, none stays, all works again')
 def hanging(case):
     count = 300
     process, peak = case.popen(case.sandboxed([case.attack, 'guard-hang', str(count)], RULES['reading']), stdin=subprocess.PIPE), Peak()
@@ -110,7 +110,7 @@ def hanging(case):
     case.same(again.out, '1\n2\n3\n4\n5\n', 'and afterwards', again)
 
 
-@row('A-guard-10', 'a folder so deep that nobody can name it: no denied name is made on the way, and none beyond')
+@row('A-guard-20', 'a folder so deep that nobody can name it: no denied name is made on the way, and none beyond')
 def deep(case):
     outside = case.plain([case.attack, 'guard-deep', '60'])
     case.control(outside.code == 0, f'it works outside: {outside.describe()}')
