@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -72,6 +73,9 @@ static void *flip_path(void *argument)
 {
 	for (unsigned turn = 0; !shared->stop; turn++) {
 		memcpy(shared->path, turn & 1 ? bad : good, strlen(good) + 1);
+		/* On a busy machine the others see what stands there when this part has to wait: both texts, then. */
+		if (turn % 16 == 0 || turn % 16 == 7)
+			sched_yield();
 		for (volatile unsigned wait = 0; wait < (turn * 37U) % 400U; wait++)
 			;
 	}
@@ -251,6 +255,7 @@ static void *look(void *argument)
 
 static const char *const made_names[] = {"hold/secret/xx",      "hold/secret/by-fd", "hold/secret/by-link",
 					 "hold/secret/by-name", "sub/.conf/rc",      NULL};
+static const char *const new_names[] = {".git/hooks/x", NULL};
 static const char *const built_in_names[] = {".git/hooks", ".mcp.json", NULL};
 
 struct part {
@@ -282,6 +287,15 @@ static const struct group {
 	 "free/hooks",
 	 ".git/hooks",
 	 built_in_names,
+	 {{flip_path, false, false},
+	  {use_path, true, false},
+	  {use_other_calls, true, false},
+	  {use_other_calls, true, false},
+	  {look, false, false}}},
+	{"new",
+	 "free/hooks/x",
+	 ".git/hooks/x",
+	 new_names,
 	 {{flip_path, false, false},
 	  {use_path, true, false},
 	  {use_other_calls, true, false},
@@ -338,7 +352,11 @@ static int prepare(const struct group *group)
 	names = group->names;
 	if (strlen(good) < PATH_BYTES)
 		memcpy(shared->path, good, strlen(good) + 1);
-	return mkdir(".git", 0755) != 0 && errno != EEXIST ? -1 : 0;
+	/* A repository of this run: git may have an empty folder of hooks in it. */
+	if (strcmp(group->name, "new") == 0 &&
+	    (mkdir(".git", 0755) != 0 || mkdir(".git/hooks", 0755) != 0 || mkdir("free/hooks", 0755) != 0))
+		return -1;
+	return 0;
 }
 
 static int start(const struct group *group, pthread_t *threads, pid_t *children)

@@ -4,7 +4,7 @@ import shutil
 
 from harness import row
 
-SECONDS = 1 if 'QSB_SANITIZED' in os.environ else 6  # of each of the five races: half a minute altogether
+SECONDS = 1 if 'QSB_SANITIZED' in os.environ else 6  # of each of the races: half a minute and more altogether
 RULES = ['--deny-write', 'hold/**', '--deny-write', '**/.conf/rc']
 
 
@@ -12,7 +12,7 @@ def race(case, group):
     """Won outside, with a denied name there at least once; never inside, though every part of it ran."""
     def begin():
         case.clear_work()
-        for name in ('free', 'hold/secret', 'sub'):
+        for name in ('free', 'hold/secret', 'sub') + (() if group == 'new' else ('.git',)):
             os.makedirs(os.path.join(case.work, name))
         case.write('plain', 'plain')
     for _ in range(3):
@@ -25,7 +25,7 @@ def race(case, group):
     inside = case.inside([case.attack, 'guard-race', group, str(SECONDS)], RULES)
     case.refused(inside)
     case.same(os.listdir(os.path.join(case.work, 'hold/secret')), [], 'the denied folder', inside)
-    for name in ('.mcp.json', '.git/hooks', 'sub/.conf/rc'):
+    for name in ('.mcp.json', '.git/hooks/x' if group == 'new' else '.git/hooks', 'sub/.conf/rc'):
         case.check(not os.path.lexists(os.path.join(case.work, name)), f'{name} is there', inside)
     shutil.rmtree(os.path.join(case.work, 'free'))
 
@@ -38,6 +38,11 @@ def race_names(case):
 @row('A-guard-2', 'threads that swap the path for that of git\'s hooks never get through, by any call that makes a name')
 def race_hooks(case):
     race(case, 'hooks')
+
+
+@row('A-guard-2', 'nor do they put a hook into a repository that the run itself made')
+def race_new_hooks(case):
+    race(case, 'new')
 
 
 @row('A-guard-2', 'threads that swap one letter for the name of a tool\'s settings never get through')
