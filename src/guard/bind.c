@@ -44,15 +44,31 @@ static bool is_privileged(int domain, const union address *address, socklen_t le
 	return port > 0 && port < PRIVILEGED_PORTS;
 }
 
-/* From the folder that was judged, by the last name alone: this thread's working folder is its own. */
+/* A name without a folder, or one that /proc leads to (of another process there): by the last name alone, from the
+ * folder that was judged, since this thread's working folder is its own. */
+static int bind_here(struct qsb__stop *stop, int socket, int folder, const char *last)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	size_t size = strlen(last);
+
+	stop->tasks->at = -1;
+	if (fchdir(folder) != 0)
+		return -errno;
+	memcpy(address.sun_path, last, size);
+	/* The longest name has no room for its NUL, and needs none. */
+	size += size < sizeof(address.sun_path);
+	size += offsetof(struct sockaddr_un, sun_path);
+	return bind(socket, (const struct sockaddr *)&address, (socklen_t)size) < 0 ? -errno : 0;
+}
+
 static long bind_path(struct qsb__stop *stop, int socket, union address *address, socklen_t length)
 {
 	size_t offset = offsetof(struct sockaddr_un, sun_path);
 	char path[sizeof(address->un.sun_path) + 1];
 	struct qsb__place place;
 	const char *last;
-	size_t size;
-	int start, folder, code;
+	int start, folder;
+	long code;
 
 	memset(path, 0, sizeof(path));
 	memcpy(path, address->un.sun_path, length - offset);
@@ -67,16 +83,10 @@ static long bind_path(struct qsb__stop *stop, int socket, union address *address
 		return code == -EEXIST ? -EADDRINUSE : code;
 	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
-	stop->tasks->at = -1;
-	if (fchdir(folder) != 0)
-		return -errno;
-	memset(&address->un, 0, sizeof(address->un));
-	address->un.sun_family = AF_UNIX;
-	size = strlen(last);
-	memcpy(address->un.sun_path, last, size);
-	/* The longest name has no room for its NUL, and needs none. */
-	size += size < sizeof(address->un.sun_path);
-	code = bind(socket, &address->any, (socklen_t)(offset + size)) < 0 ? -errno : 0;
+	if (last == path || strncmp(path, "/proc/", 6) == 0)
+		code = bind_here(stop, socket, folder, last);
+	else
+		code = qsb__bind_inside(stop, &(struct qsb__bind){socket, &address->any, length});
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, code);
 }
 

@@ -350,5 +350,5 @@ bool qsb__guard_moves_names(int number)
 	if (number == SYS_rename)
 		return true;
 #endif
-	return number == SYS_renameat || number == SYS_renameat2;
+	return number == SYS_bind || number == SYS_renameat || number == SYS_renameat2;
 }

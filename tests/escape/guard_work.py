@@ -220,13 +220,15 @@ def sockets(case):
     script = '''
 import os, socket, threading
 os.mkdir('d'); os.umask(0o077)
-for family, address in ((socket.AF_UNIX, 'here'), (socket.AF_UNIX, os.path.abspath('d/there')), (socket.AF_UNIX, '/tmp/s'),
+for family, address in ((socket.AF_UNIX, 'here'), (socket.AF_UNIX, 'd/../d/here'), (socket.AF_UNIX, os.path.abspath('d/there')), (socket.AF_UNIX, '/tmp/s'),
                         (socket.AF_INET, ('127.0.0.1', 0)), (socket.AF_INET6, ('::1', 0)), (socket.AF_UNIX, '\\0hidden')):
     server = socket.socket(family); server.bind(address); server.listen()
+    if family == socket.AF_UNIX: print(server.getsockname())
     if family == socket.AF_UNIX and address[0] != '\\0': print(oct(os.stat(address).st_mode))
     thread = threading.Thread(target=lambda: server.accept()[0].sendall(b'served')); thread.start()
     client = socket.socket(family)
-    client.connect(address if family == socket.AF_UNIX else server.getsockname())
+    client.connect(server.getsockname())
+    if family == socket.AF_UNIX: print(client.getpeername())
     print(client.recv(10)); thread.join()
 for address in ('here', 'no/folder'):
     try: socket.socket(socket.AF_UNIX).bind(address)
@@ -244,6 +246,14 @@ print(len(socket.if_nameindex()))
         answers.append(outcome.out)
         shutil.rmtree(top)
     case.same(answers[1:], answers[:1] * 2, 'answers')
+    top = os.path.join(case.work, 'sockets')
+    os.mkdir(top)
+    outside = case.plain(['python3', '-c', script], cwd=top)
+    case.control(outside.code == 0, f'sockets do not work outside: {outside.describe()}')
+    served = answers[0].count('served')
+    case.check(served == 7, 'every server must have been reached')
+    for line in [line for line in outside.out.splitlines() if line[:1] in "b0'dh/"]:
+        case.check(line in answers[0].splitlines(), f'{line!r} is what stands outside')
 
 
 @row('W-guard-19', 'folder, umask, locks and programs are as the caller left them, also those that threads share')
