@@ -37,6 +37,7 @@ static const char *const hook_names[] = {
 struct look {
 	struct qsb__guard *guard;
 	bool made;               /* the folder on hand: all in it is of this run */
+	bool was_git;            /* it was a git folder before: only what is new in it matters */
 	char path[PATH_MAX + 1]; /* of it */
 };
 
@@ -148,7 +149,7 @@ static void found(struct look *look, const struct entry *entry, const char *what
 		move_found(entry, finding);
 }
 
-/* Is it the host's, and kept from the run by a rule? Then it is nothing that the run left. */
+/* Is it the host's, and kept from the run by a rule, or not touched by it? Then it is nothing that the run left. */
 static bool was_held(const struct look *look, const struct entry *entry)
 {
 	char path[QSB__GUARD_PATH];
@@ -156,6 +157,8 @@ static bool was_held(const struct look *look, const struct entry *entry)
 
 	if (look->made || !is_older(look->guard->git, &entry->status))
 		return false;
+	if (look->was_git)
+		return true;
 	snprintf(path, sizeof(path), "%.*s/%s%s", PATH_MAX - 1, look->path, entry->below, entry->name);
 	return qsb__names_judge(look->guard->names, path, QSB__ACCESS_WRITE, &state) != NULL;
 }
@@ -267,7 +270,9 @@ bool qsb__git_is_folder(int folder)
 
 static void look_into(struct qsb__guard *guard, const struct qsb__git_folder *folder)
 {
-	struct look look = {.guard = guard, .made = folder->kinds & QSB__GIT_MADE};
+	struct look look = {.guard = guard,
+			    .made = folder->kinds & QSB__GIT_MADE,
+			    .was_git = !(folder->kinds & (QSB__GIT_MADE | QSB__GIT_PARTS))};
 	ssize_t length = qsb__judge_real_name(guard, folder->fd, look.path);
 
 	mode_t mode;

@@ -179,3 +179,33 @@ def finding_events(case):
     told = [json.loads(line) for line in open(events, encoding='utf-8')]
     case.same([event['event'] for event in told][-6:], ['finding'] * 5 + ['ended'], 'the last events')
     case.check(all(event['finding']['movedTo'] for event in told if event['event'] == 'finding'), 'where they went')
+
+
+OLD = '''
+printf '[core]\\n\\tbare = true\\n\\thooksPath = /nowhere\\n' >target/a.git/config; cp tool.sh target/b.git/hooks/post-receive
+mv new target/c.git/hooks/pre-receive; mv target/d.git/hooks x; mv made target/d.git/hooks
+cat tool.sh 1<>target/e.git/hooks/update; ln -s ../../../tool.sh target/f.git/hooks/post-update; cp HEAD target/g.git/description
+'''
+
+
+@row('A-git-4', 'what a run writes into git folders that no rule holds is told and moved, and nothing else in them is')
+def unheld(case):
+    path, _ = tool(case)
+    for name in 'abcdefg':
+        folder = f'target/{name}.git'
+        case.worked(case.plain(['git', 'init', '-q', '--bare', folder], env={**case.env, 'GIT_TEMPLATE_DIR': ''}))
+        case.worked(case.plain(['git', '-C', folder, 'config', 'alias.x', '!true']))
+        case.write(f'{folder}/hooks/update', '#!/bin/sh\n', 0o755)
+        case.write(f'{folder}/hooks/post-merge', '#!/bin/sh\n', 0o755)
+    for place in ('new', 'made/update'):
+        case.write(place, open(path, encoding='utf-8').read(), 0o755)
+    case.write('HEAD', 'x')
+    case.pause()
+    answer = case.result(['sh', '-c', OLD])
+    moved = sorted(os.path.relpath(finding['path'], case.work) for finding in answer['findings'] if finding['movedTo'])
+    case.same(moved, ['target/a.git/config', 'target/b.git/hooks/post-receive', 'target/c.git/hooks/pre-receive',
+                      'target/d.git/hooks/update', 'target/e.git/hooks/update', 'target/f.git/hooks/post-update'],
+              'what was moved', answer['outcome'])
+    told = sorted(os.path.relpath(finding['path'], case.work) for finding in answer['findings'] if not finding['movedTo'])
+    case.same(told, ['target/d.git/config'], 'what was told of a folder that got other hooks')
+    case.same(answer['findingsLeftOut'], 0, 'left out')
