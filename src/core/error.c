@@ -17,10 +17,8 @@ static void replace_strange_bytes(char *text)
 		step = good ? good : 1;
 		if (*text == '\n' || *text == '\r' || *text == '\t')
 			*text = ' ';
-		else if (!good || (unsigned char)*text < 0x20 || *text == 0x7F)
-			*text = '?';
-		else if ((unsigned char)text[0] == 0xC2 && (unsigned char)text[1] < 0xA0)
-			text[0] = text[1] = '?';
+		else if (!good || qsb__utf8_is_control(text, good))
+			memset(text, '?', step);
 	}
 }
 

@@ -15,14 +15,6 @@ void qsb__json_release(json_t **value)
 	json_decref(*value);
 }
 
-/* What would move a terminal's cursor: C0, DEL, and C1 as UTF-8 writes it. */
-static bool is_control(const char *at, size_t length)
-{
-	unsigned char lead = (unsigned char)at[0];
-
-	return lead < 0x20 || lead == 0x7F || (length == 2 && lead == 0xC2 && (unsigned char)at[1] < 0xA0);
-}
-
 void qsb__json_printable(char *buffer, size_t size, const char *text, size_t length)
 {
 	static const char more[] = "…";
@@ -30,7 +22,7 @@ void qsb__json_printable(char *buffer, size_t size, const char *text, size_t len
 
 	for (size_t at = 0, step; at < length; at += step) {
 		size_t good = qsb__utf8_length(text + at, length - at);
-		bool shown = good && !is_control(text + at, good);
+		bool shown = good && !qsb__utf8_is_control(text + at, good);
 
 		step = good ? good : 1;
 		if (used + step + sizeof(more) > size) {

@@ -36,6 +36,21 @@ size_t qsb__utf8_length(const char *text, size_t left)
 	return length;
 }
 
+bool qsb__utf8_is_control(const char *at, size_t length)
+{
+	const unsigned char *byte = (const unsigned char *)at;
+
+	if (length == 1)
+		return byte[0] < 0x20 || byte[0] == 0x7F;
+	if (length == 2)
+		return (byte[0] == 0xC2 && byte[1] < 0xA0) || (byte[0] == 0xD8 && byte[1] == 0x9C); /* U+061C */
+	if (length != 3 || byte[0] != 0xE2)
+		return false;
+	/* U+200E, U+200F, U+2028 to U+202E, U+2066 to U+2069 */
+	return byte[1] == 0x80 ? byte[2] == 0x8E || byte[2] == 0x8F || (byte[2] >= 0xA8 && byte[2] <= 0xAE)
+			       : byte[1] == 0x81 && byte[2] >= 0xA6 && byte[2] <= 0xA9;
+}
+
 char *qsb__utf8_repair(const char *data, size_t length, size_t *out_length)
 {
 	static const char replacement[] = "\xEF\xBF\xBD";

@@ -213,6 +213,7 @@ long qsb__call_change(struct qsb__stop *stop, struct qsb__change *change)
 	struct values values QSB_CLEANUP(free_value) = {.value = NULL};
 	struct qsb__place place;
 	struct stat status;
+	long result;
 	int object, code = read_values(stop, change, &values);
 
 	if (code != 0)
@@ -236,5 +237,7 @@ long qsb__call_change(struct qsb__stop *stop, struct qsb__change *change)
 	qsb__guard_settle(stop->guard);
 	if (!qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
-	return qsb__guard_touched(stop, QSB__TOUCH_WRITE, &place, act(stop, change, object, &values));
+	result = act(stop, change, object, &values);
+	return change->what == QSB__CHANGE_SIZE ? qsb__guard_touched(stop, QSB__TOUCH_WRITE, &place, result)
+						: qsb__guard_told_touch(stop, QSB__TOUCH_WRITE, &place, result);
 }

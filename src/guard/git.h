@@ -20,9 +20,10 @@ struct qsb__git_folder {
 	dev_t device;
 	ino_t inode;
 	enum qsb__git_kind {
-		QSB__GIT_PARTS = 1U << 0, /* it became a git folder bit by bit, or may have */
-		QSB__GIT_MADE = 1U << 1,  /* made as `.git`, or below `.git/modules` or `.git/worktrees` */
-		QSB__GIT_LISTS = 1U << 2  /* the files of such a one, with a .gitmodules that was made among them */
+		QSB__GIT_PARTS = 1U << 0,   /* it became a git folder bit by bit, or may have */
+		QSB__GIT_MADE = 1U << 1,    /* made as `.git`, or below `.git/modules` or `.git/worktrees` */
+		QSB__GIT_CHANGED = 1U << 3, /* was one before; its settings or hooks were written to */
+		QSB__GIT_LISTS = 1U << 2    /* the files of such a one, with a .gitmodules that was made among them */
 	} kinds;
 };
 
@@ -45,6 +46,8 @@ void qsb__git_free(struct qsb__guard *guard);
 /* git_folders.c: what was made, by a call that succeeded: a folder, or any other entry. */
 void qsb__git_made_folder(struct qsb__stop *stop, int folder, const char *last, const struct qsb__place *place);
 void qsb__git_made_entry(struct qsb__stop *stop, int folder, const char *name, const struct qsb__place *place);
+/* What stands at this place was written to: it may be the settings or a hook of a git folder that no rule holds. */
+void qsb__git_written(struct qsb__stop *stop, const struct qsb__place *place);
 /* Is its name one that makes the folder around it a git folder? Cheap: asked for every new file. */
 static inline bool qsb__git_is_part(const char *name)
 {

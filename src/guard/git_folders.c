@@ -196,6 +196,44 @@ void qsb__git_made_entry(struct qsb__stop *stop, int folder, const char *name, c
 		remember(stop, openat(folder, ".", O_PATH | O_DIRECTORY | O_CLOEXEC), QSB__GIT_PARTS);
 }
 
+/* Length of the path of the folder whose settings or hooks these would be; 0 = of none. */
+static size_t length_of_owner(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t length = slash ? (size_t)(slash - path) : 0;
+
+	if (length == 0)
+		return 0;
+	if (strcasecmp(slash + 1, "config") == 0 || strcasecmp(slash + 1, "config.worktree") == 0 ||
+	    strcasecmp(slash + 1, "hooks") == 0)
+		return length;
+	return length > 6 && strncasecmp(slash - 6, "/hooks", 6) == 0 ? length - 6 : 0;
+}
+
+void qsb__git_written(struct qsb__stop *stop, const struct qsb__place *place)
+{
+	size_t length = matters(stop, place) ? length_of_owner(place->path) : 0;
+	char path[PATH_MAX];
+	int fd, root;
+
+	if (length == 0 || length >= sizeof(path))
+		return;
+	memcpy(path, place->path, length);
+	path[length] = '\0';
+	root = qsb__resolve_root(stop);
+	fd = root < 0 ? -1
+		      : qsb__resolve_open(root, path, O_PATH | O_DIRECTORY, 0,
+					  RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return;
+	/* One that is on its way to be a git folder is remembered when it gets its parts. Old hooks in a folder that
+	 * was put there are new ones. */
+	if (fd < 0 || qsb__git_is_folder(fd))
+		remember(stop, fd, strcasecmp(place->path + length, "/hooks") == 0 ? QSB__GIT_PARTS : QSB__GIT_CHANGED);
+	else
+		close(fd);
+}
+
 static bool is_known(struct qsb__guard *guard, int folder, enum qsb__git_kind kind)
 {
 	struct qsb__git_folder *known;

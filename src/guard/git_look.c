@@ -10,11 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "core/cleanup.h"
 #include "guard/git.h"
 
-enum { NUMBERS = 1000 };
+enum { NUMBERS = 100, CHANCES = 3 };
 
 /* Those of githooks(5), and of git-p4. */
 static const char *const hook_names[] = {
@@ -37,6 +38,7 @@ static const char *const hook_names[] = {
 struct look {
 	struct qsb__guard *guard;
 	bool made;               /* the folder on hand: all in it is of this run */
+	bool was_git;            /* it was a git folder before: only what is new in it matters */
 	char path[PATH_MAX + 1]; /* of it */
 };
 
@@ -74,11 +76,16 @@ static int move_aside(int folder, const char *name, char *to, size_t size)
 {
 	int error = EEXIST;
 
-	for (unsigned i = 1; error == EEXIST && i <= NUMBERS; i++) {
+	for (unsigned i = 1; error == EEXIST && i <= NUMBERS + CHANCES; i++) {
+		uint64_t any = i;
+
+		/* Whoever took all the numbers before could not know this one. */
+		if (i > NUMBERS && getrandom(&any, sizeof(any), 0) != sizeof(any))
+			return EIO;
 		if (i == 1)
 			snprintf(to, size, "%s.quarantined", name);
 		else
-			snprintf(to, size, "%s.quarantined.%u", name, i);
+			snprintf(to, size, "%s.quarantined.%llu", name, (unsigned long long)any);
 		if (renameat2(folder, name, folder, to, RENAME_NOREPLACE) == 0)
 			return 0;
 		error = errno;
@@ -130,6 +137,8 @@ static void move_found(const struct entry *entry, struct qsb__finding *finding)
 	}
 	snprintf(finding->moved_to, sizeof(finding->moved_to), "%.400s", finding->path);
 	slash = strrchr(finding->moved_to, '/');
+	if (!slash)
+		return;
 	snprintf(slash + 1, sizeof(finding->moved_to) - (size_t)(slash + 1 - finding->moved_to), "%.100s", to);
 }
 
@@ -138,17 +147,19 @@ static void found(struct look *look, const struct entry *entry, const char *what
 {
 	bool own = look->made || !is_older(look->guard->git, &entry->status);
 	char name[NAME_MAX + 16];
-	struct qsb__finding *finding;
+	struct qsb__finding *finding, unlisted;
 
 	snprintf(name, sizeof(name), "%s%s", entry->below, entry->name);
 	finding = add(look, entry->kind, name, what);
-	if (finding)
-		snprintf(finding->reason, sizeof(finding->reason), "%s", reason);
-	if (finding && own && look->guard->plan->git_findings == QSB__FINDINGS_QUARANTINE)
+	/* However many there are: what is not listed is counted, and moved all the same. */
+	if (!finding)
+		finding = memset(&unlisted, 0, sizeof(unlisted));
+	snprintf(finding->reason, sizeof(finding->reason), "%s", reason);
+	if (own && look->guard->plan->git_findings == QSB__FINDINGS_QUARANTINE)
 		move_found(entry, finding);
 }
 
-/* Is it the host's, and kept from the run by a rule? Then it is nothing that the run left. */
+/* Is it the host's, and kept from the run by a rule, or not touched by it? Then it is nothing that the run left. */
 static bool was_held(const struct look *look, const struct entry *entry)
 {
 	char path[QSB__GUARD_PATH];
@@ -156,6 +167,8 @@ static bool was_held(const struct look *look, const struct entry *entry)
 
 	if (look->made || !is_older(look->guard->git, &entry->status))
 		return false;
+	if (look->was_git)
+		return true;
 	snprintf(path, sizeof(path), "%.*s/%s%s", PATH_MAX - 1, look->path, entry->below, entry->name);
 	return qsb__names_judge(look->guard->names, path, QSB__ACCESS_WRITE, &state) != NULL;
 }
@@ -267,12 +280,18 @@ bool qsb__git_is_folder(int folder)
 
 static void look_into(struct qsb__guard *guard, const struct qsb__git_folder *folder)
 {
-	struct look look = {.guard = guard, .made = folder->kinds & QSB__GIT_MADE};
+	struct look look = {.guard = guard,
+			    .made = folder->kinds & QSB__GIT_MADE,
+			    .was_git = !(folder->kinds & (QSB__GIT_MADE | QSB__GIT_PARTS))};
 	ssize_t length = qsb__judge_real_name(guard, folder->fd, look.path);
 
 	mode_t mode;
 
-	if (length < 0 || qsb__judge_is_removed(folder->fd, look.path, (size_t)length) ||
+	/* Moved below other folders it may have a name that no call takes; git could still be led there step by step.
+	 */
+	if (length < 0)
+		length = snprintf(look.path, sizeof(look.path), "(a path that is too long)");
+	if (qsb__judge_is_removed(folder->fd, look.path, (size_t)length) ||
 	    (!look.made && !qsb__git_is_folder(folder->fd)))
 		return;
 	mode = open_up(folder->fd);

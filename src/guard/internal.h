@@ -206,6 +206,9 @@ void qsb__guard_note_failure(struct qsb__stop *stop, long result);
 
 /* touched.c: tells of a call that succeeded, and gives its result back. */
 long qsb__guard_touched(struct qsb__stop *stop, enum qsb__touch_kind kind, const struct qsb__place *place, long result);
+/* The same where no text of a file has changed, only its mode, owner, times or attributes. */
+long qsb__guard_told_touch(struct qsb__stop *stop, enum qsb__touch_kind kind, const struct qsb__place *place,
+			   long result);
 
 /* A path as the caller wrote it, kept where somebody wants to be told of reads: links on the way must be there, too. */
 struct qsb__asked_path {

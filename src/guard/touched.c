@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/path.h"
-#include "guard/internal.h"
+#include "guard/git.h"
 
 void qsb__guard_listen(struct qsb__guard *guard, const struct qsb__touch_listener *listener)
 {
@@ -31,6 +31,14 @@ static void tell_program(struct qsb__stop *stop, const struct qsb__touch_listene
 }
 
 long qsb__guard_touched(struct qsb__stop *stop, enum qsb__touch_kind kind, const struct qsb__place *place, long result)
+{
+	if (kind != QSB__TOUCH_READ && kind != QSB__TOUCH_REMOVE && (result >= 0 || result == QSB__STOP_LATER))
+		qsb__git_written(stop, place);
+	return qsb__guard_told_touch(stop, kind, place, result);
+}
+
+long qsb__guard_told_touch(struct qsb__stop *stop, enum qsb__touch_kind kind, const struct qsb__place *place,
+			   long result)
 {
 	const struct qsb__guard *guard = stop->guard;
 	const struct qsb__touch_listener *listener = guard->listener_of_touches;

@@ -98,8 +98,9 @@ struct qsb__build {
 	struct {
 		const char *name;
 		size_t count;
-	} missing_builtins[8]; /* built-in paths inside writable roots that do not exist yet, by list */
-	size_t writable_count; /* of rules.items, from the start: those that allow writing */
+	} missing_builtins[8];     /* built-in paths inside writable roots that do not exist yet, by list */
+	const char **socket_links; /* of the plan's unix_sockets: the link that each leads through, NULL = none */
+	size_t writable_count;     /* of rules.items, from the start: those that allow writing */
 	struct qsb__shared_text shared[QSB__SHARED_TEXTS];
 	const struct qsb__item *last_item;
 	const char *last_text;
@@ -114,6 +115,9 @@ int qsb__build_rules(struct qsb__build *build);
 int qsb__build_add(struct qsb__build *build, const struct qsb__rule *rule);
 /* Entries behind a link that the command can change lose what they allow. */
 int qsb__build_drop_unsteady(struct qsb__build *build);
+/* The link through which the path just resolved leads, else the path as it was named; NULL = none. false = no memory.
+ */
+bool qsb__build_find_link(struct qsb__build *build, const char *path, const char *real, const char **link);
 /* Resolves the path and adds the rule for it, and one for the link where it leads through one. */
 int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const char *absolute);
 /* May the command make this path, which does not exist? */

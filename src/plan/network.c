@@ -68,7 +68,8 @@ static int copy_sockets(struct qsb__build *build)
 	char **out = qsb__arena_alloc(build->arena, (list->count + 1) * sizeof(char *));
 
 	build->plan->unix_sockets = out;
-	if (!out)
+	build->socket_links = qsb__arena_alloc(build->arena, (list->count + 1) * sizeof(char *));
+	if (!out || !build->socket_links)
 		return qsb__fail_memory(build->err, "network");
 	for (size_t i = 0; i < list->count; i++) {
 		char absolute[QSB__PATH_MAX], real[QSB__PATH_MAX];
@@ -80,7 +81,7 @@ static int copy_sockets(struct qsb__build *build)
 		if (result)
 			return fault(build, "/network/unixSockets", list->items[i].index, result);
 		out[i] = qsb__arena_text(build->arena, real);
-		if (!out[i])
+		if (!out[i] || !qsb__build_find_link(build, absolute, real, &build->socket_links[i]))
 			return qsb__fail_memory(build->err, "network");
 	}
 	return 0;

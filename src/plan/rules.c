@@ -158,9 +158,7 @@ bool qsb__build_could_be_made(const struct qsb__build *build, const char *path)
 	return false;
 }
 
-/* The link through which the path just resolved leads, else the path as it was named; NULL = none. false = no memory.
- */
-static bool find_link(struct qsb__build *build, const char *path, const char *real, const char **link)
+bool qsb__build_find_link(struct qsb__build *build, const char *path, const char *real, const char **link)
 {
 	char plain[QSB__PATH_MAX];
 
@@ -184,7 +182,7 @@ int qsb__build_add_path(struct qsb__build *build, struct qsb__rule *rule, const 
 	    !qsb__build_could_be_made(build, real))
 		return 0;
 	rule->path = qsb__arena_text(build->arena, real);
-	if (!rule->path || (rule->item && rule->allow && !find_link(build, absolute, real, &rule->link)))
+	if (!rule->path || (rule->item && rule->allow && !qsb__build_find_link(build, absolute, real, &rule->link)))
 		return qsb__fail_memory(build->err, "plan");
 	rule->by_link = rule->link != NULL;
 	if (rule->file == QSB__FILE_LINK) /* changed under our hands */
@@ -235,7 +233,7 @@ static int add_glob(struct qsb__build *build, const struct list_of_rules *of, co
 		result = qsb__build_resolve(build, absolute, real, &kind);
 	if (result)
 		return result;
-	if (!find_link(build, absolute, real, &entry.link))
+	if (!qsb__build_find_link(build, absolute, real, &entry.link))
 		return qsb__fail_memory(build->err, "plan");
 	rest += strspn(rest, "/");
 	entry.folder = qsb__arena_text(build->arena, real);
@@ -342,15 +340,35 @@ static int note_unsteady(struct qsb__build *build, const char *link, const char 
  * The command can make a link of what it may write, and the next run would open whatever that leads to: data -> ~ makes
  * "./data" the home. An entry behind such a link allows nothing.
  */
+static int drop_sockets(struct qsb__build *build)
+{
+	char **sockets = build->plan->unix_sockets;
+	size_t kept = 0;
+
+	for (size_t i = 0; sockets[i]; i++) {
+		const char *link = build->socket_links[i];
+
+		if (!is_unsteady(build, link)) {
+			build->socket_links[kept] = link;
+			sockets[kept++] = sockets[i];
+		} else if (note_unsteady(build, link, "/network/unixSockets", sockets[i])) {
+			return QSB_E_MEMORY;
+		}
+	}
+	sockets[kept] = NULL;
+	return 0;
+}
+
 int qsb__build_drop_unsteady(struct qsb__build *build)
 {
 	for (size_t i = 0; i < build->rules.count; i++) {
 		struct qsb__rule *rule = &build->rules.items[i];
 
-		if (!rule->allow || !rule->item || !is_unsteady(build, rule->link))
+		if (!rule->allow || !is_unsteady(build, rule->link))
 			continue;
 		rule->allow = 0;
-		if (note_unsteady(build, rule->link, qsb__build_rule_text(build, rule), rule->path))
+		/* A socket's is told as the socket. */
+		if (rule->item && note_unsteady(build, rule->link, qsb__build_rule_text(build, rule), rule->path))
 			return QSB_E_MEMORY;
 	}
 	for (size_t i = 0; i < build->glob_count; i++) {
@@ -363,7 +381,7 @@ int qsb__build_drop_unsteady(struct qsb__build *build)
 		if (note_unsteady(build, entry->link, qsb__build_rule_text(build, &rule), entry->folder))
 			return QSB_E_MEMORY;
 	}
-	return 0;
+	return drop_sockets(build);
 }
 
 /* Allowances come first: what is writable decides which missing paths matter. Writing includes reading, and what may

@@ -32,6 +32,18 @@ const char *qsb__build_variable(const struct qsb__build *build, const char *name
 	return NULL;
 }
 
+/* Only a socket: what else is put in its place by now is no affair of that entry. */
+static int allow_socket(struct qsb__build *build, const char *path, const char *link)
+{
+	struct qsb__rule rule = {.allow = QSB__ACCESS_READ,
+				 .special = QSB__STEP_BIND_RO,
+				 .name = "/network/unixSockets",
+				 .reason = "a socket allowed by name",
+				 .link = link};
+
+	return kind_of(build, path) == QSB__FILE_SOCKET ? qsb__build_add_path(build, &rule, path) : 0;
+}
+
 static int allow_reading(struct qsb__build *build, const char *path, const char *name, const char *reason)
 {
 	struct qsb__rule rule = {
@@ -240,8 +252,7 @@ int qsb__build_special(struct qsb__build *build)
 							 : add_windows(build);
 
 	for (size_t i = 0; !result && build->plan->unix_sockets && build->plan->unix_sockets[i]; i++)
-		result = allow_reading(build, build->plan->unix_sockets[i], "/network/unixSockets",
-				       "a socket allowed by name");
+		result = allow_socket(build, build->plan->unix_sockets[i], build->socket_links[i]);
 	if (!result)
 		result = mask_runtime_dir(build);
 	return result ? result : add_own_files(build);

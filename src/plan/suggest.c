@@ -16,16 +16,15 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-/* A terminal takes control characters (C1 as well) for orders, and a line has one line. */
+/* A terminal takes control characters for orders, a line has one line, and what is pasted is what is seen. */
 static bool can_be_pasted(const char *text)
 {
 	size_t left = strlen(text);
 
 	while (left > 0) {
 		size_t size = qsb__utf8_length(text, left);
-		unsigned char first = (unsigned char)text[0];
 
-		if (size == 0 || first < 0x20 || first == 0x7f || (first == 0xC2 && (unsigned char)text[1] < 0xA0))
+		if (size == 0 || qsb__utf8_is_control(text, size))
 			return false;
 		text += size;
 		left -= size;

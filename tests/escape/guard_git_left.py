@@ -179,3 +179,81 @@ def finding_events(case):
     told = [json.loads(line) for line in open(events, encoding='utf-8')]
     case.same([event['event'] for event in told][-6:], ['finding'] * 5 + ['ended'], 'the last events')
     case.check(all(event['finding']['movedTo'] for event in told if event['event'] == 'finding'), 'where they went')
+
+
+OLD = '''
+printf '[core]\\n\\tbare = true\\n\\thooksPath = /nowhere\\n' >target/a.git/config; cp tool.sh target/b.git/hooks/post-receive
+mv new target/c.git/hooks/pre-receive; mv target/d.git/hooks x; mv made target/d.git/hooks
+cat tool.sh 1<>target/e.git/hooks/update; ln -s ../../../tool.sh target/f.git/hooks/post-update; cp HEAD target/g.git/description
+'''
+
+
+@row('A-git-4', 'what a run writes into git folders that no rule holds is told and moved, and nothing else in them is')
+def unheld(case):
+    path, _ = tool(case)
+    for name in 'abcdefg':
+        folder = f'target/{name}.git'
+        case.worked(case.plain(['git', 'init', '-q', '--bare', folder], env={**case.env, 'GIT_TEMPLATE_DIR': ''}))
+        case.worked(case.plain(['git', '-C', folder, 'config', 'alias.x', '!true']))
+        case.write(f'{folder}/hooks/update', '#!/bin/sh\n', 0o755)
+        case.write(f'{folder}/hooks/post-merge', '#!/bin/sh\n', 0o755)
+    for place in ('new', 'made/update'):
+        case.write(place, open(path, encoding='utf-8').read(), 0o755)
+    case.write('HEAD', 'x')
+    case.pause()
+    answer = case.result(['sh', '-c', OLD])
+    moved = sorted(os.path.relpath(finding['path'], case.work) for finding in answer['findings'] if finding['movedTo'])
+    case.same(moved, ['target/a.git/config', 'target/b.git/hooks/post-receive', 'target/c.git/hooks/pre-receive',
+                      'target/d.git/hooks/update', 'target/e.git/hooks/update', 'target/f.git/hooks/post-update'],
+              'what was moved', answer['outcome'])
+    told = sorted(os.path.relpath(finding['path'], case.work) for finding in answer['findings'] if not finding['movedTo'])
+    case.same(told, ['target/d.git/config'], 'what was told of a folder that got other hooks')
+    case.same(answer['findingsLeftOut'], 0, 'left out')
+
+
+TAKEN = '''import os, sys
+HOOK = '#!/bin/sh\\n'
+def make(top):
+    for part in ('objects', 'refs', 'hooks'):
+        os.makedirs(os.path.join(top, part))
+    for name, text in (('HEAD', 'ref: refs/heads/x\\n'), ('config', '[core]\\n\\tbare = true\\n'), ('hooks/update', HOOK)):
+        open(os.path.join(top, name), 'w').write(text)
+for number in range(230):
+    make('many/%d' % number)
+make('taken')
+for number in range(1, 1001):
+    open('taken/hooks/update.quarantined' + ('' if number == 1 else '.%d' % number), 'w').close()
+start = os.getcwd()
+os.mkdir('long')
+os.mkdir('low')
+for folder in ('long', 'low'):
+    os.chdir(os.path.join(start, folder))
+    for _ in range(10):
+        os.mkdir('d' * 240)
+        os.chdir('d' * 240)
+    if folder == 'low':
+        make('far')
+os.chdir(start)
+os.rename('low', 'long/' + '/'.join(['d' * 240] * 10) + '/low')
+'''
+
+
+@row('A-git-4', 'neither many findings, nor taken names, nor a path that is too long keep what a run left from being moved')
+def taken(case):
+    script = case.write(os.path.join(case.outside, 'taken.py'), TAKEN)
+    answer = case.result(['python3', script])
+    case.worked(answer['outcome'])
+    for top, _, names in os.walk(os.path.join(case.work, 'many')):
+        case.check('update' not in names, f'{top} still has its hook', answer['outcome'])
+    case.same(len(os.listdir(os.path.join(case.work, 'many'))), 230, 'folders')
+    hooks = os.listdir(os.path.join(case.work, 'taken/hooks'))
+    case.check('update' not in hooks and len(hooks) == 1001, f'{len(hooks)} files are there', answer['outcome'])
+    found = os.open(os.path.join(case.work, 'long'), os.O_PATH)
+    for name in ['d' * 240] * 10 + ['low'] + ['d' * 240] * 10 + ['far', 'hooks']:
+        below = os.open(name, os.O_RDONLY, dir_fd=found)
+        os.close(found)
+        found = below
+    case.same(os.listdir(found), ['update.quarantined'], 'at the end of a path that is too long', answer['outcome'])
+    os.close(found)
+    case.worked(case.plain(['rm', '-rf', 'long']))
+    case.same(len(answer['findings']) + answer['findingsLeftOut'], 232, 'findings')

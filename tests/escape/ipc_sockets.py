@@ -96,6 +96,33 @@ def roundabout_paths(case):
         refuse_socket(case, server, ['unix-connect', 'stream', way])
 
 
+@row('A-ipc-1', 'a link that a run put where a socket is allowed by name opens neither a socket nor a secret to the next')
+def link_for_next_run(case):
+    path = os.path.join(short_folder(case), 's')
+    server = serve(case, UNIX, 'stream', path)
+    place = os.path.join(case.work, 'x.sock')
+    options = case.policy({'network': {'unixSockets': ['./x.sock']}})
+    secret = case.write(os.path.join(case.home, '.ssh/id_ed25519'), 'SECRET', 0o600)
+    for target in (path, secret):
+        case.worked(case.inside(['ln', '-sf', target, place], options))
+        case.control(os.readlink(place) == target, 'the link is there')
+    os.unlink(place)
+    os.symlink(path, place)
+    attack = [case.attack, 'unix-connect', 'stream', place]
+    case.control(case.plain(attack).code == 0, 'it leads to the socket')
+    case.wait_until(lambda: server.got, 'the control arrives')
+    server.got.clear()
+    inside = case.inside(attack, options)
+    case.refused(inside)
+    case.same(server.got, [], 'what arrived from inside')
+    case.worked(case.inside(attack, case.policy({'network': {'unixSockets': [path]}})), 'the socket itself, named')
+    os.unlink(place)
+    os.symlink(secret, place)
+    case.control('SECRET' in case.plain(['cat', place]).out, 'it leads to the secret')
+    reading = case.inside(['cat', place], options)
+    case.check(reading.code == 1 and 'SECRET' not in reading.out, 'the secret was read', reading)
+
+
 @row('A-ipc-1', 'a socket of the host cannot be reached by a descriptor of it below /proc/self/fd')
 def by_descriptor(case):
     path = os.path.join(short_folder(case), 's')

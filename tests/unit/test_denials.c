@@ -29,6 +29,8 @@ static void test_suggestions(void)
 	is_suggested("/a\nb", "", "a newline cannot be pasted");
 	is_suggested("/\x1b[31m", "", "an escape cannot be pasted");
 	is_suggested("/\xc2\x9b", "", "a C1 control cannot be pasted");
+	is_suggested("/\xe2\x80\xaetxt", "", "what is shown in another order cannot be pasted");
+	is_suggested("/\xd8\x9c", "", "nor can a mark of direction");
 	is_suggested("/\xff", "", "what is not UTF-8 cannot be pasted");
 	is_suggested("/\x7f", "", "a delete cannot be pasted");
 	tap_ok(!qsb__suggest_option(out, sizeof(out), "--write", "/1234567") && !out[0], "half an option is none");

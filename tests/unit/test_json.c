@@ -166,6 +166,8 @@ static void pointers(void)
 			    "1m",
 			    4);
 	tap_is_text(shown, "?1m", "nor are those above ASCII");
+	qsb__json_printable(shown, sizeof(shown), "a\xE2\x80\xAE\xE2\x80\xA8\xE2\x81\xA6z\xE2\x80\xA7", 14);
+	tap_is_text(shown, "a???z\xE2\x80\xA7", "nor what turns the order around, or ends a line");
 	qsb__json_printable(shown, sizeof(shown), "a\xFF\xE4\xB8z", 5);
 	tap_is_text(shown, "a???z", "nor bytes that are not UTF-8");
 	qsb__json_printable(shown, sizeof(shown), "\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD\xE4\xB8\xAD", 15);
