@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -33,7 +35,8 @@ struct qsb__mask_server {
 	int fds[QSB__MASK_FD_COUNT]; /* -1 = not taken yet */
 	bool more;                   /* the next request is on its way */
 	atomic_uint users;           /* who frees it: the last one */
-	unsigned char *names;        /* by mask: how many names in it were told */
+	size_t size;                 /* of all this: it is mapped */
+	unsigned char names[];       /* by mask: how many names in it were told */
 };
 
 static bool take(const struct qsb__mask_server *server, int *fds, size_t count)
@@ -166,18 +169,21 @@ static void answer_all(struct qsb__mask_server *server)
 			return;
 		error = waiting[0].revents & POLLIN ? serve(server) : waiting[0].revents ? ENODEV : 0;
 		/* The child waits for all names: who slept in between would keep it waiting. */
-		for (unsigned i = 0; error == 0 && server->more && i < MORE_TURNS; i++)
+		for (unsigned i = 0; error == 0 && server->more && i < MORE_TURNS; i++) {
+			/* It may wait for this very processor. */
+			sched_yield();
 			error = serve(server);
+		}
 	}
 }
 
+/* The allocator would first make an arena for the thread, at the very end. */
 static void leave(struct qsb__mask_server *server)
 {
 	if (atomic_fetch_sub(&server->users, 1) > 1)
 		return;
 	close(server->stop);
-	free(server->names);
-	free(server);
+	munmap(server, server->size);
 }
 
 static void close_all(struct qsb__mask_server *server)
@@ -224,26 +230,26 @@ static int start_thread(struct qsb__mask_server *server)
 
 struct qsb__mask_server *qsb__mask_server_start(const struct qsb__mask_list *masks, int from)
 {
-	struct qsb__mask_server *server = calloc(1, sizeof(*server));
-	unsigned char *names = calloc(masks->count + 1, 1);
+	size_t size = sizeof(struct qsb__mask_server) + masks->count;
+	struct qsb__mask_server *server = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
-	if (server && names && stop >= 0) {
+	if (server != MAP_FAILED && stop >= 0) {
 		*server = (struct qsb__mask_server){.masks = masks,
 						    .from = from,
 						    .stop = stop,
 						    .device = -1,
 						    .fds = {-1, -1},
 						    .users = 2,
-						    .names = names};
+						    .size = size};
 		if (start_thread(server) == 0)
 			return server;
 	}
 	close(from);
 	if (stop >= 0)
 		close(stop);
-	free(names);
-	free(server);
+	if (server != MAP_FAILED)
+		munmap(server, size);
 	return NULL;
 }
 
