@@ -140,7 +140,7 @@ static void inside(const struct qsb__plan *plan, enum missing missing, int launc
 		hide_sockets(2, NETLINK_NETFILTER, EPROTONOSUPPORT);
 	if (missing == IPV6)
 		hide_sockets(0, AF_INET6, EAFNOSUPPORT);
-	if (qsb__network_begin(&network, plan, &err) != 0 || qsb__network_enter(&network, &err) != 0 ||
+	if (qsb__network_begin(&network, plan, NULL, &err) != 0 || qsb__network_enter(&network, &err) != 0 ||
 	    qsb__handover_send(launch, &network, &err) != 0 || qsb__handover_wait(launch, &err) != 0) {
 		send(orders, &err, sizeof(err), MSG_NOSIGNAL);
 		_exit(1);

@@ -136,11 +136,13 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 		  struct qsb_error *err)
 {
 	/* It means the opener's own controlling terminal: harmless only where that cannot be the caller's. */
+	struct qsb__network network = {.diag_fd = -1};
+	struct qsb__mask_mount masks;
 	struct qsb__mounted mounted = {
 		.tty = sandbox->launch->tty || sandbox->launch->new_session,
-		.mask_server_fd = sandbox->mask_sockets[1],
+		.masks = &masks,
+		.network = &network,
 	};
-	struct qsb__network network = {.diag_fd = -1};
 	bool own_network = sandbox->plan->network != QSB__NETWORK_HOST;
 	int code = tie_to_supervisor(sandbox, err);
 
@@ -149,8 +151,11 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 	/* Also written while /proc is the host's: of all processes, the kernel should end these first. */
 	if (code == 0)
 		code = write_file("/proc/self/oom_score_adj", "500", err);
+	/* While /dev is the host's, and before the other process may look at it. */
+	if (code == 0)
+		qsb__mask_mount_begin(&masks, &sandbox->mounts.masks, sandbox->mask_sockets[1]);
 	if (code == 0 && own_network)
-		code = qsb__network_begin(&network, sandbox->plan, err);
+		code = qsb__network_begin(&network, sandbox->plan, &masks, err);
 	if (code == 0)
 		qsb__streams_confine_files(sandbox->launch);
 	if (code == 0)
@@ -167,7 +172,7 @@ static int set_up(struct qsb__sandbox *sandbox, struct qsb__message *started, in
 	if (code != 0)
 		return code;
 	started->scratch_device = mounted.scratch_device;
-	started->mask_step = mounted.mask_step;
+	started->mask_step = masks.step;
 	started->listed_ports = network.listeners.listed_only;
 	fds[QSB__FD_PROC] = mounted.proc_fd;
 	fds[QSB__FD_DIAG] = network.diag_fd;

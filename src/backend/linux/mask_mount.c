@@ -1,6 +1,8 @@
 /*
  * Makes the masks' file system, gives it to the supervisor, and asks it for all its names at once: mounting them then
- * asks nothing. To wake the supervisor takes longer than all that is to be said, so it happens once.
+ * asks nothing. An answer takes far longer than what is to be said, so nobody waits for the first one, and the other
+ * is asked for by whoever has nothing else to do: the process that makes the network namespace when it is through with
+ * that before the mounts are, else who makes the mounts, who would wait for the other one anyway.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -22,6 +24,7 @@ void qsb__mask_mount_begin(struct qsb__mask_mount *mount, const struct qsb__mask
 	mount->masks = masks;
 	mount->server = server;
 	mount->device = mount->tree = -1;
+	atomic_init(&mount->turn, QSB__MASK_TURN_NONE);
 	if (server < 0)
 		return;
 	/* By a process of this user namespace, or the kernel does not take it. */
@@ -73,19 +76,40 @@ static int make_keeper(const struct qsb__mask_mount *mount)
 	return ends[0];
 }
 
-/* The supervisor's alone from here on: its death ends every question that waits. */
-static int hand_over(struct qsb__mask_mount *mount, int proc)
+static int send_fds(const struct qsb__mask_mount *mount, const int *fds, size_t count)
 {
 	char nothing = 0;
 	const struct iovec data = {.iov_base = &nothing, .iov_len = sizeof(nothing)};
-	QSB_CLEANUP_FD int keeper = make_keeper(mount);
-	int fds[QSB__MASK_FD_COUNT] = {[QSB__MASK_FD_DEVICE] = mount->device,
-				       [QSB__MASK_FD_PROC] = proc < 0 ? mount->server : proc,
-				       [QSB__MASK_FD_KEEPER] = keeper < 0 ? mount->server : keeper};
-	ssize_t length = qsb__descriptors_send(mount->server, &data, fds, QSB__MASK_FD_COUNT);
+	ssize_t length = qsb__descriptors_send(mount->server, &data, fds, count);
 
-	close(qsb__take_fd(&mount->device));
 	return length < 0 ? (int)length : 0;
+}
+
+void qsb__mask_mount_offer(struct qsb__mask_mount *mount)
+{
+	int code;
+
+	if (mount->tree < 0)
+		return;
+	code = send_fds(mount, &mount->device, 1);
+	if (code != 0) {
+		qsb__mask_mount_abandon(mount, QSB__MASK_STEP_ANSWER, code);
+		return;
+	}
+	/* The supervisor's alone from here on: its death ends every question that waits. */
+	close(qsb__take_fd(&mount->device));
+	mount->answer = -ECHILD;
+	atomic_store(&mount->turn, QSB__MASK_TURN_FREE);
+}
+
+/* The server takes them when it first has somebody to name; that is later, since no mask can be seen before. */
+static int send_rest(const struct qsb__mask_mount *mount, int proc)
+{
+	QSB_CLEANUP_FD int keeper = make_keeper(mount);
+	const int fds[QSB__MASK_FD_COUNT] = {[QSB__MASK_FD_PROC] = proc < 0 ? mount->server : proc,
+					     [QSB__MASK_FD_KEEPER] = keeper < 0 ? mount->server : keeper};
+
+	return send_fds(mount, fds, QSB__MASK_FD_COUNT);
 }
 
 /* The position after the last of the entries, which is its number. */
@@ -119,15 +143,28 @@ static int ask_names(const struct qsb__mask_mount *mount)
 	return 0;
 }
 
-void qsb__mask_mount_finish(struct qsb__mask_mount *mount, int proc)
+bool qsb__mask_mount_ask(struct qsb__mask_mount *mount)
+{
+	int free_turn = QSB__MASK_TURN_FREE;
+
+	if (!atomic_compare_exchange_strong(&mount->turn, &free_turn, QSB__MASK_TURN_TAKEN))
+		return false;
+	mount->answer = ask_names(mount);
+	return true;
+}
+
+void qsb__mask_mount_finish(struct qsb__mask_mount *mount, struct qsb__network *network, int proc)
 {
 	int code;
 
 	if (mount->tree < 0)
 		return;
-	code = hand_over(mount, proc);
+	code = send_rest(mount, proc);
+	/* When the turn is taken, then by that process. */
+	if (!qsb__mask_mount_ask(mount))
+		qsb__network_wait(network);
 	if (code == 0)
-		code = ask_names(mount);
+		code = mount->answer;
 	if (code != 0)
 		qsb__mask_mount_abandon(mount, QSB__MASK_STEP_ANSWER, code);
 }

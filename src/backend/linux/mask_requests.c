@@ -181,6 +181,8 @@ static int open_folder(struct exchange *exchange)
 	if (exchange->head->nodeid != FUSE_ROOT_ID)
 		return wished(exchange, QSB__MASK_LIST);
 	give(exchange, sizeof(struct fuse_open_out));
+	/* To list it is all that is done with it. */
+	exchange->event->more = true;
 	return 0;
 }
 
@@ -283,6 +285,7 @@ size_t qsb__mask_answer(const struct qsb__mask_list *masks, const void *request,
 
 	event->wish = QSB__MASK_NOTHING;
 	event->name[0] = '\0';
+	event->more = false;
 	if (length < sizeof(*head) || wants_no_answer(head->opcode))
 		return 0;
 	exchange.body = (const char *)request + sizeof(*head);

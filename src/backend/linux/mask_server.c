@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -25,18 +27,29 @@
 #include "os/descriptors.h"
 #include "plan/plan.h"
 
-enum { STACK_BYTES = 128 * 1024, FIRST_TURNS = 100, NAMES_OF_A_FOLDER = 16 };
+enum { STACK_BYTES = 128 * 1024, MORE_TURNS = 100, NAMES_OF_A_FOLDER = 16 };
 
 struct qsb__mask_server {
 	const struct qsb__mask_list *masks;
-	int from, stop;
-	int fds[QSB__MASK_FD_COUNT];
-	atomic_uint users;    /* who frees it: the last one */
-	unsigned char *names; /* by mask: how many names in it were told */
+	int from, stop, device;
+	int fds[QSB__MASK_FD_COUNT]; /* -1 = not taken yet */
+	bool more;                   /* the next request is on its way */
+	atomic_uint users;           /* who frees it: the last one */
+	size_t size;                 /* of all this: it is mapped */
+	unsigned char names[];       /* by mask: how many names in it were told */
 };
 
+static bool take(const struct qsb__mask_server *server, int *fds, size_t count)
+{
+	char nothing;
+	const struct iovec data = {.iov_base = &nothing, .iov_len = sizeof(nothing)};
+	size_t taken = count;
+
+	return qsb__descriptors_receive(server->from, &data, fds, &taken, MSG_DONTWAIT) > 0 && taken == count;
+}
+
 /* Its number is the one that the sandbox's own processes see, as is this /proc. */
-static void name_caller(const struct qsb__mask_server *server, pid_t thread, struct qsb__denial *denial)
+static void name_caller(struct qsb__mask_server *server, pid_t thread, struct qsb__denial *denial)
 {
 	char path[32], text[4096];
 	QSB_CLEANUP_FD int fd = -1;
@@ -45,6 +58,8 @@ static void name_caller(const struct qsb__mask_server *server, pid_t thread, str
 
 	snprintf(path, sizeof(path), "%d/status", (int)thread);
 	denial->pid = thread;
+	if (server->fds[QSB__MASK_FD_PROC] < 0 && !take(server, server->fds, QSB__MASK_FD_COUNT))
+		return;
 	fd = openat(server->fds[QSB__MASK_FD_PROC], path, O_RDONLY | O_CLOEXEC);
 	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (length <= 0)
@@ -108,7 +123,7 @@ static int serve(struct qsb__mask_server *server)
 {
 	char request[QSB__MASK_BYTES], answer[QSB__MASK_BYTES];
 	struct qsb__mask_event event;
-	ssize_t length = read(server->fds[QSB__MASK_FD_DEVICE], request, sizeof(request));
+	ssize_t length = read(server->device, request, sizeof(request));
 
 	/* ENOENT: who asked is gone. */
 	if (length < 0)
@@ -117,8 +132,8 @@ static int serve(struct qsb__mask_server *server)
 	/* What the guard asks on somebody's behalf comes from outside, without a number, and is the guard's to tell. */
 	if (event.wish != QSB__MASK_NOTHING && event.thread > 0)
 		report(server, &event);
-	if (length > 0 && write(server->fds[QSB__MASK_FD_DEVICE], answer, (size_t)length) < 0 && errno != ENOENT &&
-	    errno != EINVAL)
+	server->more = event.more;
+	if (length > 0 && write(server->device, answer, (size_t)length) < 0 && errno != ENOENT && errno != EINVAL)
 		return errno;
 	return 0;
 }
@@ -137,47 +152,46 @@ static void drop_privileges(void)
 static bool receive(struct qsb__mask_server *server)
 {
 	struct pollfd waiting[] = {{.fd = server->from, .events = POLLIN}, {.fd = server->stop, .events = POLLIN}};
-	char nothing;
-	const struct iovec data = {.iov_base = &nothing, .iov_len = sizeof(nothing)};
-	size_t count = QSB__MASK_FD_COUNT;
 
 	while (poll(waiting, 2, -1) < 0 && errno == EINTR)
 		;
-	return !waiting[1].revents &&
-	       qsb__descriptors_receive(server->from, &data, server->fds, &count, MSG_DONTWAIT) > 0 &&
-	       count == QSB__MASK_FD_COUNT;
+	return !waiting[1].revents && take(server, &server->device, 1);
 }
 
 static void answer_all(struct qsb__mask_server *server)
 {
-	struct pollfd waiting[] = {{.fd = server->fds[QSB__MASK_FD_DEVICE], .events = POLLIN},
-				   {.fd = server->stop, .events = POLLIN}};
+	struct pollfd waiting[] = {{.fd = server->device, .events = POLLIN}, {.fd = server->stop, .events = POLLIN}};
 	int error = 0;
 
-	/* The child asks for all names at once: who slept in between would keep it waiting. */
-	for (unsigned i = 0; error == 0 && i < FIRST_TURNS; i++)
-		error = serve(server);
 	while (error == 0 && (poll(waiting, 2, -1) > 0 || errno == EINTR)) {
 		/* Whatever still asks is of a sandbox that is no more. */
 		if (waiting[1].revents)
 			return;
 		error = waiting[0].revents & POLLIN ? serve(server) : waiting[0].revents ? ENODEV : 0;
+		/* The child waits for all names: who slept in between would keep it waiting. */
+		for (unsigned i = 0; error == 0 && server->more && i < MORE_TURNS; i++) {
+			/* It may wait for this very processor. */
+			sched_yield();
+			error = serve(server);
+		}
 	}
 }
 
+/* The allocator would first make an arena for the thread, at the very end. */
 static void leave(struct qsb__mask_server *server)
 {
 	if (atomic_fetch_sub(&server->users, 1) > 1)
 		return;
 	close(server->stop);
-	free(server->names);
-	free(server);
+	munmap(server, server->size);
 }
 
 static void close_all(struct qsb__mask_server *server)
 {
 	close(qsb__take_fd(&server->from));
 	/* The device too: nobody may wait for an answer that will not come. */
+	if (server->device >= 0)
+		close(qsb__take_fd(&server->device));
 	for (size_t i = 0; i < QSB__MASK_FD_COUNT; i++)
 		if (server->fds[i] >= 0)
 			close(qsb__take_fd(&server->fds[i]));
@@ -216,21 +230,26 @@ static int start_thread(struct qsb__mask_server *server)
 
 struct qsb__mask_server *qsb__mask_server_start(const struct qsb__mask_list *masks, int from)
 {
-	struct qsb__mask_server *server = calloc(1, sizeof(*server));
-	unsigned char *names = calloc(masks->count + 1, 1);
+	size_t size = sizeof(struct qsb__mask_server) + masks->count;
+	struct qsb__mask_server *server = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
-	if (server && names && stop >= 0) {
-		*server = (struct qsb__mask_server){
-			.masks = masks, .from = from, .stop = stop, .fds = {-1, -1, -1}, .users = 2, .names = names};
+	if (server != MAP_FAILED && stop >= 0) {
+		*server = (struct qsb__mask_server){.masks = masks,
+						    .from = from,
+						    .stop = stop,
+						    .device = -1,
+						    .fds = {-1, -1},
+						    .users = 2,
+						    .size = size};
 		if (start_thread(server) == 0)
 			return server;
 	}
 	close(from);
 	if (stop >= 0)
 		close(stop);
-	free(names);
-	free(server);
+	if (server != MAP_FAILED)
+		munmap(server, size);
 	return NULL;
 }
 

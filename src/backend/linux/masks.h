@@ -8,6 +8,7 @@
 #define QSB_LINUX_MASKS_H
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,6 +47,7 @@ struct qsb__mask_event {
 	size_t mask; /* index */
 	pid_t thread;
 	char name[NAME_MAX + 1]; /* below a folder; "" = the mask itself */
+	bool more;               /* whoever asked asks again at once */
 };
 
 /*
@@ -55,11 +57,16 @@ struct qsb__mask_event {
 size_t qsb__mask_answer(const struct qsb__mask_list *masks, const void *request, size_t length, void *answer,
 			struct qsb__mask_event *event);
 
-/* What the child gives to the server; something else in the place of what there is none of. */
-enum { QSB__MASK_FD_DEVICE, QSB__MASK_FD_PROC, QSB__MASK_FD_KEEPER, QSB__MASK_FD_COUNT };
+/* What the child gives to the server after the device; something else in the place of what there is none of. */
+enum { QSB__MASK_FD_PROC, QSB__MASK_FD_KEEPER, QSB__MASK_FD_COUNT };
 
 /* mask_mount.c, in the child: makes the file system. */
 enum qsb__mask_step { QSB__MASK_STEP_NONE, QSB__MASK_STEP_DEVICE, QSB__MASK_STEP_MOUNT, QSB__MASK_STEP_ANSWER };
+
+/* Who asks for the names: one of two processes that share their memory. */
+enum { QSB__MASK_TURN_NONE, QSB__MASK_TURN_FREE, QSB__MASK_TURN_TAKEN };
+
+struct qsb__network;
 
 struct qsb__mask_mount {
 	const struct qsb__mask_list *masks;
@@ -67,14 +74,20 @@ struct qsb__mask_mount {
 	int device, tree;         /* -1 = none: the plain masks are to be used */
 	enum qsb__mask_step step; /* what could not be done */
 	int code;                 /* 0 or a negative errno */
+	atomic_int turn;
+	int answer; /* 0 or a negative errno, when the turn was taken and whoever took it is through */
 };
 
 /* While /dev is the host's. */
 void qsb__mask_mount_begin(struct qsb__mask_mount *mount, const struct qsb__mask_list *masks, int server);
 /* On top of /dev, which the sandbox's own will cover. */
 void qsb__mask_mount_make(struct qsb__mask_mount *mount);
-/* Gives the device to the supervisor, with the sandbox's own /proc (-1 = none): from here on it answers. */
-void qsb__mask_mount_finish(struct qsb__mask_mount *mount, int proc);
+/* Gives the device to the supervisor: from here on it answers. */
+void qsb__mask_mount_offer(struct qsb__mask_mount *mount);
+/* Asks for the names. False: there is nobody to ask yet, or somebody else asks. Does not allocate. */
+bool qsb__mask_mount_ask(struct qsb__mask_mount *mount);
+/* Has the names asked for, if the network's process does not. It also gives the sandbox's own /proc (-1 = none). */
+void qsb__mask_mount_finish(struct qsb__mask_mount *mount, struct qsb__network *network, int proc);
 /* mask_trial.c, in the supervisor: makes one for a moment. What could not be done, and its negative errno. */
 enum qsb__mask_step qsb__mask_mount_try(int *code);
 /* Gives the file system up. */

@@ -28,7 +28,7 @@ struct work {
 	int root;     /* the root that everything is mounted below */
 	int *sources; /* by mount: the early clone, or -1 */
 	int mask_file, mask_dir;
-	struct qsb__mask_mount masks; /* those that tell */
+	struct qsb__mask_mount *masks; /* those that tell */
 };
 
 static int clone_source(const struct qsb__mount *mount, int *out)
@@ -251,14 +251,14 @@ static int take_mask(struct work *work, const struct qsb__mount *mount, int *out
 {
 	char number[24];
 
-	if (mount->mask > 0 && work->masks.tree >= 0) {
+	if (mount->mask > 0 && work->masks->tree >= 0) {
 		int code;
 
 		snprintf(number, sizeof(number), "%zu", mount->mask - 1);
-		code = qsb__tree_clone(work->masks.tree, number, false, out);
+		code = qsb__tree_clone(work->masks->tree, number, false, out);
 		if (code == 0)
 			return 0;
-		qsb__mask_mount_abandon(&work->masks, QSB__MASK_STEP_MOUNT, code);
+		qsb__mask_mount_abandon(work->masks, QSB__MASK_STEP_MOUNT, code);
 	}
 	return qsb__tree_clone(mount->source == QSB__SOURCE_MASK_FILE ? work->mask_file : work->mask_dir, "", false,
 			       out);
@@ -394,7 +394,7 @@ static int finish_scratch(const struct work *work, struct qsb_error *err)
 	return 0;
 }
 
-/* The masks that tell come last: nothing lies in them, and before that the supervisor is to have their device. */
+/* The masks that tell come last: nothing lies in them, and their names must be known before. */
 static int attach_all(struct work *work, struct qsb_error *err)
 {
 	int code = 0;
@@ -403,12 +403,18 @@ static int attach_all(struct work *work, struct qsb_error *err)
 		if (work->mounts->list[i].mask == 0)
 			code = attach(work, i, err);
 	if (code == 0)
-		qsb__mask_mount_finish(&work->masks, work->mounted->proc_fd);
+		qsb__mask_mount_finish(work->masks, work->mounted->network, work->mounted->proc_fd);
 	for (size_t i = 0; code == 0 && i < work->mounts->count; i++)
 		if (work->mounts->list[i].mask > 0)
 			code = attach(work, i, err);
-	work->mounted->mask_step = work->masks.step;
 	return code;
+}
+
+/* The supervisor begins to answer while the other mounts are made. */
+static void make_telling_masks(struct work *work)
+{
+	qsb__mask_mount_make(work->masks);
+	qsb__mask_mount_offer(work->masks);
 }
 
 static int arrange(struct work *work, struct qsb_error *err)
@@ -426,7 +432,7 @@ static int arrange(struct work *work, struct qsb_error *err)
 	if (code == 0)
 		code = make_masks(work, err);
 	if (code == 0)
-		qsb__mask_mount_make(&work->masks);
+		make_telling_masks(work);
 	if (code == 0 && work->mounts->empty_root)
 		code = make_empty_root(work, err);
 	if (code == 0)
@@ -440,7 +446,12 @@ static int arrange(struct work *work, struct qsb_error *err)
 
 int qsb__mounts_apply(const struct qsb__mounts *mounts, struct qsb__mounted *mounted, struct qsb_error *err)
 {
-	struct work work = {.mounts = mounts, .mounted = mounted, .root = -1, .mask_file = -1, .mask_dir = -1};
+	struct work work = {.mounts = mounts,
+			    .mounted = mounted,
+			    .root = -1,
+			    .mask_file = -1,
+			    .mask_dir = -1,
+			    .masks = mounted->masks};
 	QSB_CLEANUP_FREE int *sources = malloc((mounts->count + 1) * sizeof(*sources));
 	int code;
 
@@ -450,7 +461,6 @@ int qsb__mounts_apply(const struct qsb__mounts *mounts, struct qsb__mounted *mou
 		sources[i] = -1;
 	work.sources = sources;
 	mounted->proc_fd = mounted->pts_fd = mounted->scratch_fd = -1;
-	qsb__mask_mount_begin(&work.masks, &mounts->masks, mounted->mask_server_fd);
 	work.root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (work.root < 0)
 		return qsb__fail_os(err, errno, "mounts", "cannot open /");

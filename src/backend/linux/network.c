@@ -1,8 +1,8 @@
 /*
  * The network namespace. Making one takes the kernel as long as all the mounts together, so another process of ours
- * makes it meanwhile: it shares our memory and descriptors, hands the namespace over, and is gone. It also shares
- * errno, which only a call that fails writes: then the sandbox fails anyway, and what may be missing on a host is asked
- * for before. It must not allocate.
+ * makes it meanwhile: it shares our memory and descriptors, hands the namespace over, has a look at the masks, and is
+ * gone. It also shares errno, which only a call that fails writes: then the sandbox fails anyway, and what may be
+ * missing on a host is asked for before. It must not allocate.
  */
 #include <errno.h>
 #include <net/if.h>
@@ -65,6 +65,8 @@ static int make_namespace(void *argument)
 	struct qsb__network *network = argument;
 
 	network->code = unshare(CLONE_NEWNET) == 0 ? qsb__network_furnish(network) : -errno;
+	if (network->masks && network->code == 0)
+		qsb__mask_mount_ask(network->masks);
 	/* Returning ends the process as _exit does, and does not make the address sanitizer wonder at this stack. */
 	return 0;
 }
@@ -76,12 +78,14 @@ static bool has_protocol(int domain, int type, int protocol)
 	return fd >= 0;
 }
 
-int qsb__network_begin(struct qsb__network *network, const struct qsb__plan *plan, struct qsb_error *err)
+int qsb__network_begin(struct qsb__network *network, const struct qsb__plan *plan, struct qsb__mask_mount *masks,
+		       struct qsb_error *err)
 {
 	static char stack[STACK_BYTES] __attribute__((aligned(16)));
 
 	memset(network, 0, sizeof(*network));
 	network->plan = plan;
+	network->masks = masks;
 	network->namespace_fd = network->diag_fd = network->probe_fd = -1;
 	network->code = -ECHILD;
 	network->step = "make a network namespace with a loopback interface";
@@ -108,11 +112,22 @@ static int keep_for_publishing(struct qsb__network *network, struct qsb_error *e
 	return code == 0 ? 0 : qsb__fail_os(err, -code, "network", "cannot keep the network namespace");
 }
 
+int qsb__network_wait(struct qsb__network *network)
+{
+	while (network->pid > 0)
+		if (waitpid(network->pid, NULL, __WALL) > 0)
+			network->pid = 0;
+		else if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
 int qsb__network_enter(struct qsb__network *network, struct qsb_error *err)
 {
-	while (waitpid(network->pid, NULL, __WALL) < 0)
-		if (errno != EINTR)
-			return qsb__fail_os(err, errno, "network", "cannot wait for the network namespace");
+	int code = qsb__network_wait(network);
+
+	if (code != 0)
+		return qsb__fail_os(err, -code, "network", "cannot wait for the network namespace");
 	if (network->code != 0)
 		return qsb__fail_os(err, -network->code, "network", "cannot %s", network->step);
 	if (setns(network->namespace_fd, CLONE_NEWNET) != 0)

@@ -127,11 +127,11 @@ void qsb__mounts_clear(struct qsb__mounts *mounts);
 /* mounts.c, in the child: arranges everything that can be seen. */
 struct qsb__mounted {
 	bool tty;                      /* in: /dev/tty exists */
-	int mask_server_fd;            /* in: where the device of the masks goes, -1 = nowhere */
+	struct qsb__mask_mount *masks; /* in: those that tell, begun */
+	struct qsb__network *network;  /* in: begun, if it is the sandbox's own */
 	int proc_fd, pts_fd;           /* out: the new /proc, the new devpts; -1 = none */
 	int scratch_fd;                /* out: root of the scratch file system */
 	uint64_t scratch_device;       /* out: its st_dev */
-	enum qsb__mask_step mask_step; /* out: why the masks are plain */
 };
 int qsb__mounts_apply(const struct qsb__mounts *mounts, struct qsb__mounted *mounted, struct qsb_error *err);
 
@@ -195,9 +195,10 @@ void qsb__calls_name_caller(pid_t thread, struct qsb__denial *denial);
  * entered. */
 struct qsb__network {
 	const struct qsb__plan *plan;
-	pid_t pid;
-	int code;         /* 0 or a negative errno */
-	const char *step; /* what was tried last, for people */
+	struct qsb__mask_mount *masks; /* their names are asked for there, if that comes to it first; NULL = none */
+	pid_t pid;                     /* 0 = it has ended */
+	int code;                      /* 0 or a negative errno */
+	const char *step;              /* what was tried last, for people */
 	int namespace_fd, probe_fd;
 	int diag_fd; /* a sock_diag socket inside; -1 = the kernel has none, then no unix socket counts as made inside
 		      */
@@ -205,7 +206,10 @@ struct qsb__network {
 	bool netfilter; /* the kernel may have nftables */
 	struct qsb__listeners listeners;
 };
-int qsb__network_begin(struct qsb__network *network, const struct qsb__plan *plan, struct qsb_error *err);
+int qsb__network_begin(struct qsb__network *network, const struct qsb__plan *plan, struct qsb__mask_mount *masks,
+		       struct qsb_error *err);
+/* Until that process has ended; 0 or a negative errno. */
+int qsb__network_wait(struct qsb__network *network);
 int qsb__network_enter(struct qsb__network *network, struct qsb_error *err);
 /* network_trial.c, in the supervisor: makes a filtered network for a moment, and connects in it. */
 struct qsb__network_trial {
