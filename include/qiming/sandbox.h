@@ -254,7 +254,7 @@ struct qsb_pair {
 struct qsb_denial {
 	const char *kind; /* "limit", "file", "network", "call" */
 	/* Of files "create", "write", "remove", "rename", "link", "change" (mode, owner, times, attributes), "read",
-	 * "list"; of the network "connect", "lookup"; the call's name; the limit's. */
+	 * "list", "enter"; of the network "connect", "lookup"; the call's name; the limit's. */
 	const char *operation;
 	/* A path, a host, what a call asked for; "" = none. A folder with "/" and "*" behind it stands for further
 	 * names in it. */
@@ -315,7 +315,9 @@ struct qsb_result {
 	size_t not_enforced_count;
 	const struct qsb_pair *limits_by; /* which mechanism held which limit: "memory" -> "cgroup" */
 	size_t limits_by_count;
-	const struct qsb_pair *reported; /* which refusals `denials` would have: "files" -> "true", "calls" -> "true" */
+	/* Which refusals `denials` would have: "files", "secretReads", "calls" -> "true", "false", "some" of them, or
+	 * "not asked". */
+	const struct qsb_pair *reported;
 	size_t reported_count;
 
 	const char *json; /* the result as the program wrote it */
