@@ -35,6 +35,7 @@ struct qsb__git_folders {
 	int mounts_fd;         /* keeps the sandbox's mounts, and so the names in them, until all is looked at */
 	struct timespec start; /* by the clock of file systems */
 	bool looked;
+	size_t read; /* bytes of settings, by the look */
 	struct qsb__finding *findings;
 	size_t finding_count, finding_next;
 	unsigned findings_left_out;

@@ -16,6 +16,8 @@
 #include "guard/git.h"
 
 enum { NUMBERS = 100, CHANCES = 3 };
+/* Seconds, at the most, for a person who waits: thousands of folders can have one long file under as many names. */
+enum { READ_IN_ALL = 16 * 1024 * 1024 };
 
 /* Those of githooks(5), and of git-p4. */
 static const char *const hook_names[] = {
@@ -219,7 +221,12 @@ static void look_at_config(struct look *look, int folder, const char *name)
 
 	if (fstatat(folder, name, &entry.status, AT_SYMLINK_NOFOLLOW) != 0 || was_held(look, &entry))
 		return;
+	if (look->guard->git->read > READ_IN_ALL) {
+		found(look, &entry, name, "there are more settings than can be looked at");
+		return;
+	}
 	code = qsb__git_read_text(folder, name, &text, &length, &status);
+	look->guard->git->read += code == 0 ? length : 0;
 	if (code == 0)
 		look_at_text(look, &entry, text, length);
 	else if (code != -ENOENT)

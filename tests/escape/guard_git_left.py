@@ -5,6 +5,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import time
 
 from fs_git import project
 from guard_git import AROUND, CONFIG, ran, tool
@@ -257,3 +258,24 @@ def taken(case):
     os.close(found)
     case.worked(case.plain(['rm', '-rf', 'long']))
     case.same(len(answer['findings']) + answer['findingsLeftOut'], 232, 'findings')
+
+
+LONG = '''import os
+open('config', 'w').write('[a]\\n' + 'b=c\\n' * 250000)
+for number in range(400):
+    os.makedirs('long/%d/objects' % number)
+    os.mkdir('long/%d/refs' % number)
+    os.link('config', 'long/%d/config' % number)
+'''
+
+
+@row('A-git-8', 'long settings in many git folders do not keep the end of a run waiting, and none is left unseen')
+def long_settings(case):
+    script = case.write(os.path.join(case.outside, 'long.py'), LONG)
+    start = time.monotonic()
+    answer = case.result(['python3', script])
+    case.check(time.monotonic() - start < 40, f'it took {time.monotonic() - start:.0f} s', answer['outcome'])
+    case.worked(answer['outcome'])
+    left = sum('config' in names for _, _, names in os.walk(os.path.join(case.work, 'long')))
+    case.check(0 < left < 40, f'{left} of them were read', answer['outcome'])
+    case.same(len(answer['findings']) + answer['findingsLeftOut'], 400 - left, 'findings')
