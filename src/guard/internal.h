@@ -168,6 +168,9 @@ bool qsb__judge_is_removed(int fd, const char *path, size_t length);
 int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place);
 ssize_t qsb__judge_real_name(const struct qsb__guard *guard, int fd, char *path);
 int qsb__judge_new(struct qsb__stop *stop, int folder, const char *last, bool is_link, struct qsb__place *place);
+/* The same of a place that is judged already. */
+int qsb__judge_creation(struct qsb__stop *stop, int folder, const char *last, bool is_link,
+			const struct qsb__place *place);
 int qsb__judge_object(struct qsb__stop *stop, int object, const char *operation, struct qsb__place *place);
 /* May it be read? Cheap where no rule denies reading. */
 int qsb__judge_reading(struct qsb__stop *stop, const struct qsb__place *place);

@@ -124,20 +124,27 @@ int qsb__judge_refuse(struct qsb__stop *stop, const char *operation, const struc
 
 /* A link may not stand where a denied path begins: what lies below it would have another real name. Where the kernel
  * would fail anyway, its own errno says more: mkdir -p counts on it. */
-int qsb__judge_new(struct qsb__stop *stop, int folder, const char *last, bool is_link, struct qsb__place *place)
+int qsb__judge_creation(struct qsb__stop *stop, int folder, const char *last, bool is_link,
+			const struct qsb__place *place)
 {
 	char name[NAME_MAX + 1];
 	struct stat status;
-	int code = qsb__judge_place(stop, folder, last, place);
 
-	if (code != 0 || !place->named || qsb__resolve_is_dots(last))
-		return code;
+	if (!place->named || qsb__resolve_is_dots(last))
+		return 0;
 	if (place->denied || (is_link && place->state.begins)) {
 		if (fstatat(folder, qsb__resolve_bare(last, name), &status, AT_SYMLINK_NOFOLLOW) == 0)
 			return -EEXIST;
 		return qsb__judge_refuse(stop, "create", place);
 	}
 	return qsb__judge_fence(stop, folder, place, NULL);
+}
+
+int qsb__judge_new(struct qsb__stop *stop, int folder, const char *last, bool is_link, struct qsb__place *place)
+{
+	int code = qsb__judge_place(stop, folder, last, place);
+
+	return code != 0 ? code : qsb__judge_creation(stop, folder, last, is_link, place);
 }
 
 int qsb__judge_object(struct qsb__stop *stop, int object, const char *operation, struct qsb__place *place)

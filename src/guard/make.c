@@ -31,7 +31,7 @@ static int judge_new_folder(struct qsb__stop *stop, int at, const char *last, st
 	int code = qsb__judge_place(stop, at, last, place);
 
 	if (code != 0 || qsb__resolve_is_dots(last) || !qsb__git_lets(stop, QSB__GIT_MAKE, at, last, place))
-		return code != 0 ? code : qsb__judge_new(stop, at, last, false, place);
+		return code != 0 ? code : qsb__judge_creation(stop, at, last, false, place);
 	return qsb__judge_fence(stop, at, place, NULL);
 }
 
