@@ -13,6 +13,7 @@
 #include <sys/random.h>
 
 #include "core/cleanup.h"
+#include "core/path.h"
 #include "guard/git.h"
 
 enum { NUMBERS = 100, CHANCES = 3 };
@@ -161,17 +162,37 @@ static void found(struct look *look, const struct entry *entry, const char *what
 		move_found(entry, finding);
 }
 
-/* Is it the host's, and kept from the run by a rule, or not touched by it? Then it is nothing that the run left. */
+/* Did the caller of the sandbox allow it by name, as `--write .git/hooks` does? To allow the folder of a repository, or
+ * one around it, speaks of no hook. */
+static bool was_granted(const struct look *look, const char *path)
+{
+	const struct qsb__plan *plan = look->guard->plan;
+
+	for (size_t i = 0; i < plan->step_count; i++) {
+		const struct qsb__step *step = &plan->steps[i];
+
+		if ((step->kind == QSB__STEP_BIND_RW || step->kind == QSB__STEP_NAME_GRANT) &&
+		    qsb__path_inside(path, step->path, false) && qsb__path_inside(step->path, look->path, false) &&
+		    strcmp(step->path, look->path) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is it the caller's wish, or the host's, and kept from the run by a rule, or not touched by it? Then it is nothing
+ * that the run left. */
 static bool was_held(const struct look *look, const struct entry *entry)
 {
 	char path[QSB__GUARD_PATH];
 	struct qsb__name_state state;
 
+	snprintf(path, sizeof(path), "%.*s/%s%s", PATH_MAX - 1, look->path, entry->below, entry->name);
+	if (was_granted(look, path))
+		return true;
 	if (look->made || !is_older(look->guard->git, &entry->status))
 		return false;
 	if (look->was_git)
 		return true;
-	snprintf(path, sizeof(path), "%.*s/%s%s", PATH_MAX - 1, look->path, entry->below, entry->name);
 	return qsb__names_judge(look->guard->names, path, QSB__ACCESS_WRITE, &state) != NULL;
 }
 

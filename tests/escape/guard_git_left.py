@@ -91,6 +91,24 @@ def untouched(case):
     case.check(ran(marker), 'the user\'s own hook runs as ever')
 
 
+@row('W-git-6', 'what the caller allows by name is no finding, and stays')
+def allowed(case):
+    folder = project(case)
+    for name in ('post-commit', 'post-merge'):
+        case.write(f'.git/hooks/{name}', '#!/bin/sh\n', 0o755)
+    bare = os.path.join(case.work, 'bare.git')
+    text = 'echo "#!/bin/sh" >.git/hooks/pre-push; chmod +x .git/hooks/*; echo "# mine" >>.git/hooks/post-commit'
+    case.worked(case.plain(['git', 'init', '-q', '--bare', bare]))
+    for options, commands in ((['--write', '.git/hooks'], text),
+                              (['--write', '.git/hooks/post-merge'], 'echo "#!/bin/sh" >.git/hooks/post-merge'),
+                              (['--write', 'bare.git/hooks'], 'echo "#!/bin/sh" >bare.git/hooks/update')):
+        answer = case.result(['sh', '-c', commands], options)
+        case.same(answer['exitCode'], 0, 'writing what is allowed', answer['outcome'])
+        case.same(answer['findings'], [], 'findings', answer['outcome'])
+    left = sorted(name for name in os.listdir(os.path.join(folder, '.git/hooks')) if not name.endswith('.sample'))
+    case.same(left, ['post-commit', 'post-merge', 'pre-push'], 'the hooks')
+
+
 @row('A-git-6', 'a supervisor that is killed leaves no repository that runs anything')
 def killed(case):
     project(case, 'old')
