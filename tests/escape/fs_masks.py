@@ -223,6 +223,38 @@ def same_programs(case):
         case.same((telling.code, telling.out, telling.err), (plain.code, plain.out, plain.err), script)
 
 
+# In a user namespace of its own a process has every capability over its own mounts, until it starts a program.
+UNMASK = r'''
+import ctypes, os, sys
+NEW_USER, NEW_MOUNTS, REMOUNT, BIND, DETACH = 0x10000000, 0x20000, 32, 4096, 2
+libc = ctypes.CDLL(None)
+assert libc.unshare(NEW_USER | NEW_MOUNTS) == 0
+if libc.mount(b'none', b'/mnt', b'tmpfs', 0, None) == 0:
+    print('mounted')
+for path in sys.argv[1:]:
+    for mask in (path, os.path.dirname(path)):
+        libc.mount(b'none', mask.encode(), None, REMOUNT | BIND, None)
+        if libc.umount2(mask.encode(), DETACH) == 0:
+            print('unmasked')
+    try:
+        print(open(path).read())
+    except OSError:
+        pass
+'''
+
+
+@row('A-fs-2', 'a sandbox made inside works, can take no mask away, and what it reads is told')
+def nested_masks(case):
+    paths = [secret(case, os.path.join(case.home, name)) for name in ('.netrc', '.ssh/id')]
+    argv = ['python3', case.write('unmask.py', UNMASK), *paths]
+    outcome = case.plain(argv)
+    case.control(outcome.out.startswith('mounted\n') and outcome.out.count('secret') == 2, 'it reads them outside')
+    answer = case.result(argv, case.policy({'allowNestedSandbox': True, 'filesystem': {'protectNewNames': False}}))
+    case.same(answer['stdout'], 'mounted\n', 'it can mount, and reads nothing', answer['outcome'])
+    for path in paths:
+        must_be_told(case, answer, 'read', path)
+
+
 @row('A-fs-2', 'the mounts of masks name no place of the host')
 def no_names(case):
     secret(case, os.path.join(case.home, '.netrc'))
