@@ -294,29 +294,27 @@ static int find_root(struct qsb__guard *guard, int proc)
 int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guard_other other, void *context,
 		     struct qsb_error *err)
 {
-	struct epoll_event calls = {.events = EPOLLIN};
+	struct epoll_event calls = {.events = EPOLLIN}, denials = {.events = EPOLLIN};
 
 	guard->listener = listener;
 	guard->proc = proc;
 	guard->other = other;
 	guard->context = context;
 	guard->wait_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (guard->wait_fd < 0 || epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, listener, &calls) != 0)
+	/* Others wake by it as well, also where no call ever comes here. */
+	guard->denial_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (guard->wait_fd < 0 || guard->denial_fd < 0 ||
+	    epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, listener, &calls) != 0 ||
+	    epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, guard->denial_fd, &denials) != 0)
 		return qsb__fail_os(err, errno, "guard", "cannot wait for calls");
 	return 0;
 }
 
 static int open_descriptors(struct qsb__guard *guard)
 {
-	struct epoll_event denials = {.events = EPOLLIN};
-
 	guard->proc_self_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	guard->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	guard->denial_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (guard->proc_self_fd < 0 || guard->stop_fd < 0 || guard->denial_fd < 0 ||
-	    epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, guard->denial_fd, &denials) != 0)
-		return -errno;
-	return 0;
+	return guard->proc_self_fd < 0 || guard->stop_fd < 0 ? -errno : 0;
 }
 
 static int begin(struct qsb__guard *guard, struct qsb_error *err)

@@ -287,7 +287,8 @@ static void serve_calls(struct qsb__sandbox *sandbox)
 
 static bool next_denial(struct qsb__sandbox *sandbox, struct qsb__denial *denial)
 {
-	return qsb__refusal_next(denial) || (sandbox->guard && qsb__guard_next_denial(sandbox->guard, denial));
+	/* The guard first: it takes the wake away before it looks, and what comes after that wakes again. */
+	return (sandbox->guard && qsb__guard_next_denial(sandbox->guard, denial)) || qsb__refusal_next(denial);
 }
 
 static bool next_finding(struct qsb__sandbox *sandbox, struct qsb__finding *finding)
