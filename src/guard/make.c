@@ -80,6 +80,7 @@ long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode
 	struct qsb__place place;
 	char text[PATH_MAX];
 	const char *last;
+	long result;
 	int at, code;
 
 	code = judge_type(mode);
@@ -92,11 +93,16 @@ long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode
 	code = qsb__judge_new(stop, at, last, false, &place);
 	if (code == 0)
 		code = qsb__judge_kind(at, last, mode, &place);
+	if (code == 0)
+		code = qsb__git_judge_room(stop, last, &place);
 	if (code != 0)
 		return code;
 	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
-	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, outcome(mknodat(at, last, mode, device)));
+	result = outcome(mknodat(at, last, mode, device));
+	if (result == 0)
+		qsb__git_made_entry(stop, at, last, &place);
+	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
 }
 
 long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint64_t path)

@@ -75,6 +75,36 @@ def findings(case):
     case.check('n/hooks/update.quarantined' in outcome.err and outcome.code == 0, 'a person is not told', outcome)
 
 
+NODES = """
+import os, stat, sys
+os.mkdir('d'); os.mkdir('a')
+for name, text in (('HEAD', 'ref: refs/heads/x'), ('commondir', '../old/.git')):
+    os.mknod('d/' + name, stat.S_IFREG | 0o644)
+    open('d/' + name, 'r+').write(text + chr(10))
+open('d/config.worktree', 'w').write('[core]' + chr(10) + 'fsmonitor = ' + sys.argv[1] + chr(10))
+open('a/.git', 'w').write('gitdir: ../d' + chr(10))
+"""
+
+
+@row('A-git-4', 'a git folder whose files were made by mknod is looked at as well')
+def by_nodes(case):
+    case.worked(case.plain(['git', 'config', 'extensions.worktreeConfig', 'true'], cwd=project(case, 'old')))
+    path, marker = tool(case)
+    for inside in (False, True):
+        for name in ('a', 'd'):
+            shutil.rmtree(os.path.join(case.work, name), ignore_errors=True)
+        argv = ['python3', '-c', NODES, path]
+        answer = case.result(argv) if inside else None
+        case.worked(answer['outcome'] if inside else case.plain(argv))
+        case.plain(['git', 'status'], cwd=os.path.join(case.work, 'a'))
+        if not inside:
+            case.control(ran(marker), 'the setting does nothing outside')
+            os.unlink(marker)
+    case.same([(os.path.relpath(finding['path'], case.work), finding['what']) for finding in answer['findings']],
+              [('d/config.worktree', 'core.fsmonitor')], 'findings', answer['outcome'])
+    case.check(not ran(marker), 'the host\'s git ran the program', answer['outcome'])
+
+
 @row('A-git-5', 'what was there before is not moved, whatever the run does around it')
 def untouched(case):
     folder = project(case)
