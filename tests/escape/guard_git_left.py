@@ -1,6 +1,7 @@
 """What a run leaves in git folders: told, and out of the reach of the host's git."""
 import json
 import os
+import resource
 import shutil
 import signal
 import stat
@@ -197,6 +198,19 @@ def git_flood(case):
     case.check(any('looked at' in (denial.get('detail', '')) for denial in answer['denials']), 'no denial says why', outcome)
     case.same(left(), 0, 'git folders with settings that nobody looked at', outcome)
     case.check(len(answer['findings']) + answer['findingsLeftOut'] >= made, 'each is a finding', outcome)
+
+
+@row('W-git-8', 'hundreds of git folders are made where a soft limit on open files is as low as usual')
+def many(case):
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    case.control(hard >= 4096, f'this host gives nobody more than {hard} open files')
+    script = 'i=0; while [ $i -lt 400 ]; do i=$((i+1)); mkdir -p r$i/.git/objects r$i/.git/refs; done'
+    outcome = case.plain(['sh', '-c', 'ulimit -Sn 1024 && exec "$@"', 'sh',
+                          *case.sandboxed(['sh', '-c', script], ['--json'])])
+    case.worked(outcome)
+    answer = json.loads(outcome.out)
+    case.same((answer['denials'], answer['findingsLeftOut']), ([], 0), 'what was refused', outcome)
+    case.check(os.path.isdir(os.path.join(case.work, 'r400/.git/refs')), 'the last of them', outcome)
 
 
 @row('A-git-9', 'findings are events, and come before the end')
