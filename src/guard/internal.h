@@ -80,7 +80,8 @@ struct qsb__guard {
 	unsigned threads, slow_threads, idle;
 	pid_t ids[QSB__GUARD_THREADS]; /* of those that receive, 0 = free */
 	bool ending;
-	bool watched; /* the first receiver's affair */
+	bool watched;       /* the first receiver's affair */
+	int receiver_error; /* why there is no first receiver, 0 = there is, or none is needed yet */
 	unsigned long received;
 	pid_t open_umasks[QSB__GUARD_UMASKS]; /* whose */
 	size_t open_umask_count;

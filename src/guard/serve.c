@@ -189,6 +189,19 @@ static bool note_thread(struct qsb__guard *guard, pid_t from, pid_t to)
 	return i < QSB__GUARD_THREADS;
 }
 
+/* Of the first receiver: nobody answers then. Later ones only help. */
+static void tell_failure(struct qsb__guard *guard, int error)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&guard->lock);
+	if (!guard->watched)
+		guard->receiver_error = error ? error : ENOMEM;
+	pthread_mutex_unlock(&guard->lock);
+	if (write(guard->denial_fd, &one, sizeof(one)) < 0)
+		errno = 0; /* it is readable already */
+}
+
 static void *watch(void *argument);
 static int start_thread(struct qsb__guard *guard, void *(*run)(void *));
 
@@ -218,6 +231,8 @@ static void *receiver(void *argument)
 		}
 		qsb__tasks_clear(stop.tasks);
 		note_thread(guard, gettid(), 0);
+	} else {
+		tell_failure(guard, errno);
 	}
 	free(stop.tasks);
 	leave(guard);
@@ -340,8 +355,15 @@ static int begin(struct qsb__guard *guard, struct qsb_error *err)
 int qsb__guard_serve(struct qsb__guard *guard, struct qsb_error *err)
 {
 	struct pollfd waiting = {.fd = guard->listener, .events = POLLIN};
+	int error;
 
-	if (guard->begun || poll(&waiting, 1, 0) <= 0)
+	if (guard->begun) {
+		pthread_mutex_lock(&guard->lock);
+		error = guard->receiver_error;
+		pthread_mutex_unlock(&guard->lock);
+		return error ? qsb__fail_os(err, error, "guard", "cannot make a thread of its own") : 0;
+	}
+	if (poll(&waiting, 1, 0) <= 0)
 		return 0;
 	epoll_ctl(guard->wait_fd, EPOLL_CTL_DEL, guard->listener, NULL);
 	/* Every process of the sandbox is gone, and none has called. */
