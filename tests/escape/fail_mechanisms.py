@@ -6,7 +6,7 @@ import shutil
 from harness import row
 
 EPERM, ENOSYS, EINVAL, ENOSPC = 1, 38, 22, 28
-NEWUSER, ANY_NAMESPACE = 0x10000000, 0x7e020000
+NEWUSER, ANY_NAMESPACE, CLONE_FS = 0x10000000, 0x7e020000, 0x200
 CLONE, CLONE3, UNSHARE, SETNS, PRCTL, SECCOMP = 56, 435, 272, 308, 157, 317
 MOUNT, UMOUNT, PIVOT_ROOT = 165, 166, 155
 OPEN_TREE, MOVE_MOUNT, FSOPEN, FSCONFIG, FSMOUNT, MOUNT_SETATTR = 428, 429, 430, 431, 432, 442
@@ -21,6 +21,7 @@ HOSTS = (
     ('no user namespaces (not built in)', [f'{EINVAL}:{CLONE}&{NEWUSER}', f'{EINVAL}:{UNSHARE}&{NEWUSER}', f'{EINVAL}:{CLONE3}']),
     ('no more user namespaces', [f'{ENOSPC}:{CLONE}&{NEWUSER}', f'{ENOSPC}:{UNSHARE}&{NEWUSER}', f'{ENOSPC}:{CLONE3}']),
     ('no namespaces at all, as in a container', [f'{EPERM}:{CLONE}&{ANY_NAMESPACE}', f'{EPERM}:{UNSHARE}', f'{ENOSYS}:{CLONE3}']),
+    ('no thread with a folder and umask of its own', [f'{EPERM}:{UNSHARE}&{CLONE_FS}']),
     ('namespaces but no mounts, as AppArmor has it', [f'{EPERM}:{number}' for number in (
         MOUNT, UMOUNT, PIVOT_ROOT, OPEN_TREE, MOVE_MOUNT, FSOPEN, FSMOUNT, MOUNT_SETATTR)]),
     ('no Landlock', [f'{ENOSYS}:{number}' for number in (LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT)]),
