@@ -9,6 +9,7 @@
 
 #include "backend/ledger.h"
 #include "backend/linux/abi.h"
+#include "backend/linux/proc_status.h"
 #include "guard/guard.h"
 #include "guard/names.h"
 
@@ -131,9 +132,7 @@ bool qsb__stop_is_alone(struct qsb__stop *stop); /* it has no other threads, and
 void qsb__tasks_clear(struct qsb__tasks *tasks);
 int qsb__stop_open(struct qsb__stop *stop, const char *name, int flags); /* below /proc/TID */
 int qsb__stop_descriptor(struct qsb__stop *stop, int number);
-int qsb__stop_status(struct qsb__stop *stop, char *text, size_t size);
-unsigned long long qsb__status_number(const char *status, const char *key, int base);
-int qsb__status_last(const char *status, const char *key); /* as seen from the innermost namespace */
+bool qsb__stop_status(struct qsb__stop *stop, char text[QSB__STATUS_BYTES]);
 bool qsb__stop_is_out_of_descriptors(struct qsb__stop *stop);
 int qsb__stop_copy(struct qsb__stop *stop, uint64_t from, void *to, size_t size);
 int qsb__stop_text(struct qsb__stop *stop, uint64_t from, char *to, size_t size, int too_long);

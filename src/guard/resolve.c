@@ -13,7 +13,7 @@
 #include "core/cleanup.h"
 #include "guard/internal.h"
 
-enum { LINKS_MAX = 40, PROC_ROOT_INODE = 1, STATUS_BYTES = 4096 };
+enum { LINKS_MAX = 40, PROC_ROOT_INODE = 1 };
 
 struct walk {
 	struct qsb__stop *stop;
@@ -121,18 +121,17 @@ static int next_name(struct walk *walk)
 static void name_caller(struct walk *walk)
 {
 	bool self = strcmp(walk->name, "self") == 0;
-	char text[STATUS_BYTES];
+	char text[QSB__STATUS_BYTES];
 	struct stat status;
 
 	if ((!self && strcmp(walk->name, "thread-self") != 0) || !qsb__resolve_is_proc(walk->at) ||
-	    fstat(walk->at, &status) != 0 || status.st_ino != PROC_ROOT_INODE ||
-	    qsb__stop_status(walk->stop, text, sizeof(text)) != 0)
+	    fstat(walk->at, &status) != 0 || status.st_ino != PROC_ROOT_INODE || !qsb__stop_status(walk->stop, text))
 		return;
 	if (self)
-		snprintf(walk->name, sizeof(walk->name), "%d", qsb__status_last(text, "NStgid:"));
+		snprintf(walk->name, sizeof(walk->name), "%d", qsb__status_innermost(text, "NStgid"));
 	else
-		snprintf(walk->name, sizeof(walk->name), "%d/task/%d", qsb__status_last(text, "NStgid:"),
-			 qsb__status_last(text, "NSpid:"));
+		snprintf(walk->name, sizeof(walk->name), "%d/task/%d", qsb__status_innermost(text, "NStgid"),
+			 qsb__status_innermost(text, "NSpid"));
 }
 
 /* Is it one of the links of /proc that lead to an open file, not to a name? */

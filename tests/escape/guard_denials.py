@@ -265,6 +265,26 @@ def events_of_others(case):
         case.same([denial['kind'] for denial in told], [kind], 'events', answer['outcome'])
 
 
+NAMED = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(15, sys.argv[2].encode(), 0, 0, 0)
+open('/proc/self/comm', 'r+').close()
+try: open(sys.argv[1], 'w')
+except OSError: pass
+print(os.getpid())
+"""
+
+
+@row('A-guard-7', 'a process that names itself after a line of its status is told, and treated, as what it is')
+def named_as_status(case):
+    for name in ('NStgid: 1', 'NStgid:\t9 1'):
+        target = os.path.join(case.outside, 'x')
+        answer = case.result(['sh', '-c', 'sleep 0; python3 -c "$@"; true', 'sh', NAMED, target, name])
+        case.check(answer['stdout'].strip().isdigit(), 'its own files in /proc', answer['outcome'])
+        denial = [denial for denial in answer['denials'] if denial['target'] == target][0]
+        case.same(denial['pid'], int(answer['stdout']), f'{name!r}: whose it was', answer['outcome'])
+
+
 @row('W-denial-5', 'limits that a command meets are told: room in /tmp, the size of a file, open files; and not when they are not met')
 def limits(case):
     attempts = {

@@ -22,6 +22,7 @@
 #include <linux/capability.h>
 
 #include "backend/linux/masks.h"
+#include "backend/linux/proc_status.h"
 #include "backend/linux/refusals.h"
 #include "core/cleanup.h"
 #include "os/descriptors.h"
@@ -52,24 +53,16 @@ static bool take(const struct qsb__mask_server *server, int *fds, size_t count)
 /* Its number is the one that the sandbox's own processes see, as is this /proc. */
 static void name_caller(struct qsb__mask_server *server, pid_t thread, struct qsb__denial *denial)
 {
-	char path[32], text[4096];
-	QSB_CLEANUP_FD int fd = -1;
-	ssize_t length;
-	const char *at;
+	char path[32], text[QSB__STATUS_BYTES];
 
 	snprintf(path, sizeof(path), "%d/status", (int)thread);
 	denial->pid = thread;
 	if (server->fds[QSB__MASK_FD_PROC] < 0 && !take(server, server->fds, QSB__MASK_FD_COUNT))
 		return;
-	fd = openat(server->fds[QSB__MASK_FD_PROC], path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (length <= 0)
+	if (!qsb__status_read(server->fds[QSB__MASK_FD_PROC], path, text))
 		return;
-	text[length] = '\0';
-	sscanf(text, "Name:\t%31[^\n]", denial->process);
-	at = strstr(text, "\nTgid:");
-	if (at)
-		sscanf(at, "\nTgid: %d", &denial->pid);
+	qsb__status_name(text, denial->process, sizeof(denial->process));
+	denial->pid = (int)qsb__status_number(text, "Tgid", 10);
 }
 
 /* Seen from outside, where no mask stands in the way. */
