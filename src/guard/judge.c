@@ -27,7 +27,6 @@ static ssize_t cut_root(const struct qsb__guard *guard, char *path, ssize_t leng
 	return length;
 }
 
-/* The kernel's name for what a descriptor refers to, in the mounts that it belongs to. Length, or -errno. */
 ssize_t qsb__judge_real_name(const struct qsb__guard *guard, int fd, char *path)
 {
 	char number[16];

@@ -78,6 +78,14 @@ bool qsb__resolve_is_same(int a, int b)
 	       x.stx_mnt_id == y.stx_mnt_id;
 }
 
+bool qsb__resolve_share_mount(int a, int b)
+{
+	struct statx x, y;
+
+	return statx(a, "", AT_EMPTY_PATH, STATX_MNT_ID, &x) != 0 ||
+	       statx(b, "", AT_EMPTY_PATH, STATX_MNT_ID, &y) != 0 || x.stx_mnt_id == y.stx_mnt_id;
+}
+
 static bool is_folder(int fd)
 {
 	struct stat status;
@@ -292,6 +300,15 @@ int qsb__resolve_parent(struct qsb__stop *stop, int start, char *path, const cha
 	memcpy(folder, path, begin);
 	folder[begin] = '\0';
 	return qsb__resolve(stop, start, folder, true, true);
+}
+
+int qsb__resolve_folder(struct qsb__stop *stop, int folder, char *path, const char **last)
+{
+	int start = qsb__resolve_start(stop, folder, path);
+
+	if (start < 0 && start != AT_FDCWD)
+		return start;
+	return qsb__resolve_parent(stop, start, path, last);
 }
 
 int qsb__resolve_object(struct qsb__stop *stop, int folder, uint64_t from, bool follow, bool empty_allowed)
