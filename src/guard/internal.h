@@ -184,9 +184,9 @@ bool qsb__judge_holds(struct qsb__guard *guard, int folder, const struct qsb__na
 int qsb__judge_fence(struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special);
 
 bool qsb__judge_is_read_only(int fd); /* its mount: which then answers by itself */
-/* Is something mounted there in the caller's own mounts? The kernel protects only this process's mount points by
- * itself. */
-bool qsb__judge_is_mount(int folder, const char *name);
+/* -EBUSY where something is mounted in the caller's own mounts: the kernel protects only this process's mount points by
+ * itself. 0 = nothing is; or why that cannot be known. */
+int qsb__judge_mount(int folder, const char *name);
 /* Does the name lead to it in the sandbox? Not so for what was opened outside and handed in, whatever it is called. */
 bool qsb__judge_is_inside(struct qsb__stop *stop, int object, const char *path);
 /* One of the command's own streams that can be written? */

@@ -239,14 +239,18 @@ int qsb__judge_fence(struct qsb__stop *stop, int fd, const struct qsb__place *pl
 	return -EACCES;
 }
 
-bool qsb__judge_is_mount(int folder, const char *name)
+int qsb__judge_mount(int folder, const char *name)
 {
 	struct statx status;
 
-	/* Where that is not to be known, somebody else's file system is in the way. */
+	/* Where that is not to be known, the folder is shut, or somebody else's file system is in the way. */
 	if (statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &status) != 0)
-		return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
-	return !(status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) || (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+		return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? 0
+		       : errno == EACCES                                            ? -EACCES
+										    : -EBUSY;
+	return !(status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) || (status.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		       ? -EBUSY
+		       : 0;
 }
 
 /* Landlock tells kinds of files apart, which mounts cannot. What a read-only mount or a name that is there already

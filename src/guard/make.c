@@ -189,9 +189,8 @@ long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int fla
 		return qsb__judge_refuse(stop, "remove", &place);
 	}
 	code = qsb__judge_fence(stop, at, &place, NULL);
-	if (code == 0 && !qsb__resolve_is_dots(last) && qsb__judge_is_mount(at, qsb__resolve_bare(last, name)) &&
-	    !qsb__judge_is_read_only(at))
-		code = -EBUSY;
+	if (code == 0 && !qsb__resolve_is_dots(last) && !qsb__judge_is_read_only(at))
+		code = qsb__judge_mount(at, qsb__resolve_bare(last, name));
 	if (code != 0)
 		return code;
 	if (!qsb__stop_waits(stop))

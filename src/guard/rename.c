@@ -101,8 +101,11 @@ static int judge_ends(struct qsb__stop *stop, unsigned flags, const struct end *
 		return qsb__judge_refuse(stop, "rename", &from->place);
 	if (qsb__judge_is_read_only(from->folder))
 		return 0; /* it answers by itself */
-	if (qsb__judge_is_mount(from->folder, from->name) || (to->exists && qsb__judge_is_mount(to->folder, to->name)))
-		return -EBUSY;
+	code = qsb__judge_mount(from->folder, from->name);
+	if (code == 0 && to->exists)
+		code = qsb__judge_mount(to->folder, to->name);
+	if (code != 0)
+		return code;
 	/* Where both are one, the kernel would say that it is done. */
 	if (strncmp(from->place.path, "/proc/", 6) == 0 && qsb__resolve_is_proc(from->folder))
 		return -EACCES;
@@ -138,7 +141,7 @@ long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call)
 
 		/* A mount holds what was there, also where no rule by name does. */
 		if (!from.place.denied && qsb__git_is_config(&move) &&
-		    (to.place.denied || qsb__judge_is_mount(to.folder, to.name)))
+		    (to.place.denied || qsb__judge_mount(to.folder, to.name) != 0))
 			return qsb__git_put_config(stop, &move);
 		code = judge_ends(stop, call->flags, &from, &to);
 		if (code == 0 && (!to.exists || call->flags & RENAME_EXCHANGE))
