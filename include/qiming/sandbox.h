@@ -254,7 +254,7 @@ struct qsb_pair {
 struct qsb_denial {
 	const char *kind; /* "limit", "file", "network", "call" */
 	/* Of files "create", "write", "remove", "rename", "link", "change" (mode, owner, times, attributes), "read",
-	 * "list"; of the network "connect", "lookup"; the call's name; the limit's. */
+	 * "list", "enter"; of the network "connect", "lookup"; the call's name; the limit's. */
 	const char *operation;
 	/* A path, a host, what a call asked for; "" = none. A folder with "/" and "*" behind it stands for further
 	 * names in it. */

@@ -4,7 +4,7 @@ export interface Denial {
     readonly kind: string;
     /**
      * Of files "create", "write", "remove", "rename", "link", "change" (mode, owner, times, attributes), "read",
-     * "list"; of the network "connect", "lookup"; the call's name; the limit's.
+     * "list", "enter"; of the network "connect", "lookup"; the call's name; the limit's.
      */
     readonly operation: string;
     /** A path, a host, what a call asked for; "" where there is none. "FOLDER/*" stands for further names in it. */
