@@ -200,7 +200,7 @@ def git_flood(case):
     case.check(len(answer['findings']) + answer['findingsLeftOut'] >= made, 'each is a finding', outcome)
 
 
-@row('W-git-8', 'hundreds of git folders are made where a soft limit on open files is as low as usual')
+@row('W-git-6', 'hundreds of git folders are made where a soft limit on open files is as low as usual')
 def many(case):
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     case.control(hard >= 4096, f'this host gives nobody more than {hard} open files')
