@@ -120,6 +120,9 @@ static void serve(struct qsb__stop *stop)
 		pthread_rwlock_rdlock(&guard->tree);
 	ours = qsb__guard_perform(stop, &result);
 	pthread_rwlock_unlock(&guard->tree);
+	/* What is needed of it could not be opened here: nobody else would answer. */
+	if (ours && result == QSB__STOP_GONE && qsb__stop_waits(stop))
+		result = -ENFILE;
 	if (ours && result < 0)
 		qsb__guard_note_failure(stop, result);
 	/* Before the answer: a copy of the caller's own descriptor would keep a file busy, or a lock held. */

@@ -146,6 +146,17 @@ def setting(case):
     judge(case, attempt(case, arguments, before), 'max_user_namespaces = 0')
 
 
+@row('A-fail-1', 'hardly any descriptors: the command runs or is refused, and no call of it waits for ever')
+def few_descriptors(case):
+    ended = set()
+    for most in list(range(26, 40)) * 2:
+        outcome = case.plain(['sh', '-c', f'ulimit -n {most} && exec "$@"', 'sh',
+                              *case.sandboxed(['sh', '-c', 'echo x >made; mkdir -p folder; mv made folder; echo ran'])], patience=20)
+        case.check(outcome.code in (0, 125) or outcome.err, f'{most} descriptors: nothing is said', outcome)
+        ended.add('ran' in outcome.out)
+    case.control(ended == {True, False}, f'these numbers are not at the border: {ended}')
+
+
 @row('A-fail-1', 'no bubblewrap, no tools at all in PATH: nothing but the kernel is needed')
 def no_tools(case):
     arguments = fixture(case)
