@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/hash.h"
+
 void qsb__ledger_init(struct qsb__ledger *ledger)
 {
 	pthread_mutex_init(&ledger->lock, NULL);
@@ -12,14 +14,6 @@ void qsb__ledger_init(struct qsb__ledger *ledger)
 void qsb__ledger_clear(struct qsb__ledger *ledger)
 {
 	pthread_mutex_destroy(&ledger->lock);
-}
-
-static uint32_t hash_text(uint32_t value, const char *text)
-{
-	do
-		value = (value ^ (unsigned char)*text) * 16777619U;
-	while (*text++);
-	return value;
 }
 
 static bool is_same(const struct qsb__denial *a, const struct qsb__denial *b)
@@ -31,7 +25,8 @@ static bool is_same(const struct qsb__denial *a, const struct qsb__denial *b)
 /* Where the entry's number stands, or would. Half of the slots stay free. */
 static unsigned short *slot(struct qsb__ledger *ledger, const struct qsb__denial *key)
 {
-	uint32_t at = hash_text(hash_text(hash_text(2166136261U, key->kind), key->operation), key->target);
+	uint32_t at =
+		(qsb__hash_text(key->kind) * 31 + qsb__hash_text(key->operation)) * 31 + qsb__hash_text(key->target);
 
 	for (at ^= at >> 15;; at++) {
 		unsigned short *found = &ledger->slots[at % QSB__LEDGER_SLOTS];

@@ -67,15 +67,12 @@ static long bind_path(struct qsb__stop *stop, int socket, union address *address
 	char path[sizeof(address->un.sun_path) + 1];
 	struct qsb__place place;
 	const char *last;
-	int start, folder;
+	int folder;
 	long code;
 
 	memset(path, 0, sizeof(path));
 	memcpy(path, address->un.sun_path, length - offset);
-	start = qsb__resolve_start(stop, AT_FDCWD, path);
-	if (start < 0 && start != AT_FDCWD)
-		return start;
-	folder = qsb__resolve_parent(stop, start, path, &last);
+	folder = qsb__resolve_folder(stop, AT_FDCWD, path, &last);
 	if (folder < 0)
 		return folder;
 	code = qsb__judge_new(stop, folder, last, false, &place);

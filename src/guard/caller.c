@@ -2,7 +2,6 @@
  * What belongs to the caller: folders, descriptors, umask, memory. A call's pid is a thread's, so all of these are
  * those of the very thread that called, whatever it shares with others.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 
 #include "guard/internal.h"
 
-enum { PAGE = 4096, STATUS_BYTES = 4096, ROOMY_CALLS = 16 };
+enum { PAGE = 4096, ROOMY_CALLS = 16 };
 
 int qsb__stop_keep(struct qsb__stop *stop, int fd)
 {
@@ -76,18 +75,12 @@ static void drop_cwd(struct qsb__stop *stop, struct qsb__task *task)
 static int open_pidfd(int folder, pid_t thread)
 {
 	int pidfd = qsb__pidfd_open(thread, PIDFD_THREAD);
-	char text[STATUS_BYTES];
-	ssize_t length;
-	int fd;
+	char text[QSB__STATUS_BYTES];
 
 	if (pidfd >= 0 || errno != EINVAL)
 		return pidfd;
-	fd = openat(folder, "status", O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[length < 0 ? 0 : length] = '\0';
-	return qsb__pidfd_open((pid_t)qsb__status_number(text, "\nTgid:", 10), 0);
+	qsb__status_read(folder, "status", text);
+	return qsb__pidfd_open((pid_t)qsb__status_number(text, "Tgid", 10), 0);
 }
 
 struct qsb__task *qsb__stop_task(struct qsb__stop *stop, bool fresh)
@@ -219,40 +212,13 @@ int qsb__stop_cwd(struct qsb__stop *stop)
 	return task->cwd;
 }
 
-int qsb__stop_status(struct qsb__stop *stop, char *text, size_t size)
+bool qsb__stop_status(struct qsb__stop *stop, char text[QSB__STATUS_BYTES])
 {
 	int fd = qsb__stop_open(stop, "status", O_RDONLY);
-	ssize_t length = fd < 0 ? -1 : read(fd, text, size - 1);
+	ssize_t length = fd < 0 ? -1 : read(fd, text, QSB__STATUS_BYTES - 1);
 
 	text[length < 0 ? 0 : length] = '\0';
-	return length < 0 ? -ESRCH : 0;
-}
-
-unsigned long long qsb__status_number(const char *status, const char *key, int base)
-{
-	const char *at = strstr(status, key);
-
-	return at ? strtoull(at + strlen(key), NULL, base) : 0;
-}
-
-int qsb__status_last(const char *status, const char *key)
-{
-	const char *at = strstr(status, key);
-	long value = 0;
-
-	if (!at)
-		return 0;
-	for (at += strlen(key); *at && *at != '\n';) {
-		char *end;
-
-		if (!isdigit((unsigned char)*at)) {
-			at++;
-			continue;
-		}
-		value = strtol(at, &end, 10);
-		at = end;
-	}
-	return (int)value;
+	return length > 0;
 }
 
 /* The kernel takes a number before it creates or truncates; ours is handed over only after. So look first: not each

@@ -13,14 +13,12 @@ enum { NAMES_OF_A_FOLDER = 16 };
 
 void qsb__guard_name_process(struct qsb__stop *stop, struct qsb__denial *denial)
 {
-	char status[4096];
-	int fd = qsb__stop_open(stop, "comm", O_RDONLY);
-	ssize_t length = fd < 0 ? -1 : read(fd, denial->process, sizeof(denial->process) - 1);
+	char status[QSB__STATUS_BYTES];
 
-	denial->process[length < 0 ? 0 : length] = '\0';
-	denial->process[strcspn(denial->process, "\n")] = '\0';
-	if (qsb__stop_status(stop, status, sizeof(status)) == 0)
-		denial->pid = qsb__status_last(status, "NStgid:");
+	if (!qsb__stop_status(stop, status))
+		return;
+	qsb__status_name(status, denial->process, sizeof(denial->process));
+	denial->pid = qsb__status_inside(status, "NStgid");
 }
 
 static void wake(struct qsb__guard *guard)

@@ -8,14 +8,14 @@
 
 #include "core/error.h"
 
-/* The guard's own work must not run out of descriptors. */
+/* The guard's own work must not run out of descriptors, of which it takes all that it may have. */
 static size_t most_folders(void)
 {
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
 		return 0;
-	return limit.rlim_cur / 4 < QSB__GIT_FOLDERS ? (size_t)limit.rlim_cur / 4 : QSB__GIT_FOLDERS;
+	return limit.rlim_max / 4 < QSB__GIT_FOLDERS ? (size_t)limit.rlim_max / 4 : QSB__GIT_FOLDERS;
 }
 
 int qsb__git_new(struct qsb__guard *guard, struct qsb_error *err)

@@ -3,11 +3,18 @@
  * and can change something stop in the kernel (seccomp's user notification). A thread of the supervisor copies the path
  * once, resolves it inside the caller's own root and folders, asks the kernel for the real name of what it found,
  * judges that name, and then makes the call itself on what it holds. The caller's memory is never read a second time,
- * and no call that takes a path is told to continue: a thread that rewrites the path gains nothing.
+ * and no call is told to continue but those of which nothing is judged (umask, chdir, locks): a thread that rewrites
+ * the path gains nothing.
  *
  * "Judge, then act" is sound because a name changes only when it, or a folder above it, is renamed; every rename of the
  * sandbox is made here, and renames hold a lock alone that all other calls share. The sandbox's own mounts stand behind
  * it: the guard acts through them, without capabilities, so that a fault in it cannot widen the policy.
+ *
+ * Beside the rules:
+ * - what is refused is told, with rule and process, also where there is no rule to hold;
+ * - git may write settings of repositories that the run makes, once they were read and found harmless; when the run is
+ *   over, each such repository is looked at (git.h);
+ * - who learns from a run is told what it does with files.
  *
  * What it does not hold:
  * - a rule that denies reading keeps a file from being opened, linked, renamed or having its attributes read; its
@@ -29,8 +36,8 @@
 
 struct qsb__guard;
 
-/* What stays a stopped call of the main filter and is not the guard's: connect. Called on the guard's threads, one at a
- * time. */
+/* Stopped calls that are not the guard's: connect, and those that are refused and told. Called on the guard's threads,
+ * one at a time. */
 typedef void (*qsb__guard_other)(void *context, const struct seccomp_notif *call);
 
 /* Must this step be held live? The one condition is here. */

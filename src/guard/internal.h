@@ -9,6 +9,7 @@
 
 #include "backend/ledger.h"
 #include "backend/linux/abi.h"
+#include "backend/linux/proc_status.h"
 #include "guard/guard.h"
 #include "guard/names.h"
 
@@ -80,7 +81,8 @@ struct qsb__guard {
 	unsigned threads, slow_threads, idle;
 	pid_t ids[QSB__GUARD_THREADS]; /* of those that receive, 0 = free */
 	bool ending;
-	bool watched; /* the first receiver's affair */
+	bool watched;       /* the first receiver's affair */
+	int receiver_error; /* why there is no first receiver, 0 = there is, or none is needed yet */
 	unsigned long received;
 	pid_t open_umasks[QSB__GUARD_UMASKS]; /* whose */
 	size_t open_umask_count;
@@ -130,9 +132,7 @@ bool qsb__stop_is_alone(struct qsb__stop *stop); /* it has no other threads, and
 void qsb__tasks_clear(struct qsb__tasks *tasks);
 int qsb__stop_open(struct qsb__stop *stop, const char *name, int flags); /* below /proc/TID */
 int qsb__stop_descriptor(struct qsb__stop *stop, int number);
-int qsb__stop_status(struct qsb__stop *stop, char *text, size_t size);
-unsigned long long qsb__status_number(const char *status, const char *key, int base);
-int qsb__status_last(const char *status, const char *key); /* as seen from the innermost namespace */
+bool qsb__stop_status(struct qsb__stop *stop, char text[QSB__STATUS_BYTES]);
 bool qsb__stop_is_out_of_descriptors(struct qsb__stop *stop);
 int qsb__stop_copy(struct qsb__stop *stop, uint64_t from, void *to, size_t size);
 int qsb__stop_text(struct qsb__stop *stop, uint64_t from, char *to, size_t size, int too_long);
@@ -149,6 +149,8 @@ int qsb__resolve_start(struct qsb__stop *stop, int folder, const char *path);
 int qsb__resolve(struct qsb__stop *stop, int start, const char *path, bool follow, bool folder);
 /* The folder that holds the last component; *last points into `path` and keeps its trailing slashes. */
 int qsb__resolve_parent(struct qsb__stop *stop, int start, char *path, const char **last);
+/* The same of a path that begins there. */
+int qsb__resolve_folder(struct qsb__stop *stop, int folder, char *path, const char **last);
 /* What a path leads to; `folder` itself for an empty path. */
 int qsb__resolve_object(struct qsb__stop *stop, int folder, uint64_t path, bool follow, bool empty_allowed);
 int qsb__resolve_open(int folder, const char *path, uint64_t flags, uint64_t mode, uint64_t resolve);
@@ -156,6 +158,9 @@ bool qsb__resolve_is_proc(int fd);
 int qsb__resolve_overlong(int folder); /* what the kernel says of a name longer than NAME_MAX there: an errno */
 bool qsb__resolve_is_dots(const char *last);
 const char *qsb__resolve_bare(const char *last, char *name); /* without slashes; `name` holds NAME_MAX + 1 bytes */
+/* Two descriptors of one place: the same file, through the same mount. */
+bool qsb__resolve_is_same(int a, int b);
+bool qsb__resolve_share_mount(int a, int b); /* true, too, where that cannot be known */
 
 /* guard.c: the compiled rules; NULL = no memory for them: then all is refused. */
 const struct qsb__names *qsb__guard_names(struct qsb__guard *guard);
@@ -165,8 +170,8 @@ const struct qsb__names *qsb__guard_names(struct qsb__guard *guard);
  * Length, or -errno. */
 ssize_t qsb__judge_real_name(const struct qsb__guard *guard, int fd, char *path);
 bool qsb__judge_is_removed(int fd, const char *path, size_t length);
+/* Where an object lies, or with `last` a name in a folder. */
 int qsb__judge_place(struct qsb__stop *stop, int fd, const char *last, struct qsb__place *place);
-ssize_t qsb__judge_real_name(const struct qsb__guard *guard, int fd, char *path);
 int qsb__judge_new(struct qsb__stop *stop, int folder, const char *last, bool is_link, struct qsb__place *place);
 /* The same of a place that is judged already. */
 int qsb__judge_creation(struct qsb__stop *stop, int folder, const char *last, bool is_link,
@@ -181,12 +186,10 @@ bool qsb__judge_holds(struct qsb__guard *guard, int folder, const struct qsb__na
  * the folder of one to be made; `special`: not a plain file or folder, so that a read-only mount does not stop it. */
 int qsb__judge_fence(struct qsb__stop *stop, int fd, const struct qsb__place *place, const struct stat *special);
 
-/* Is something mounted there in the caller's own mounts? The kernel protects only this process's mount points by
- * itself. */
-/* Two descriptors of one place: the same file, through the same mount. */
-bool qsb__resolve_is_same(int a, int b);
 bool qsb__judge_is_read_only(int fd); /* its mount: which then answers by itself */
-bool qsb__judge_is_mount(int folder, const char *name);
+/* -EBUSY where something is mounted in the caller's own mounts: the kernel protects only this process's mount points by
+ * itself. 0 = nothing is; or why that cannot be known. */
+int qsb__judge_mount(int folder, const char *name);
 /* Does the name lead to it in the sandbox? Not so for what was opened outside and handed in, whatever it is called. */
 bool qsb__judge_is_inside(struct qsb__stop *stop, int object, const char *path);
 /* One of the command's own streams that can be written? */
@@ -231,7 +234,7 @@ struct qsb__open_call {
 };
 
 long qsb__call_open(struct qsb__stop *stop, const struct qsb__open_call *call);          /* open.c */
-long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode); /* names.c */
+long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode); /* make.c */
 long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode_t mode, dev_t device);
 long qsb__call_symlink(struct qsb__stop *stop, uint64_t text, int folder, uint64_t path);
 long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int flags);
@@ -245,7 +248,7 @@ struct qsb__two_paths {
 };
 
 long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call);           /* rename.c */
-long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call);             /* names.c */
+long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call);             /* make.c */
 struct qsb__bind {
 	int socket;
 	const struct sockaddr *address; /* of a unix socket, as the caller gave it */

@@ -27,7 +27,6 @@ static ssize_t cut_root(const struct qsb__guard *guard, char *path, ssize_t leng
 	return length;
 }
 
-/* The kernel's name for what a descriptor refers to, in the mounts that it belongs to. Length, or -errno. */
 ssize_t qsb__judge_real_name(const struct qsb__guard *guard, int fd, char *path)
 {
 	char number[16];
@@ -247,14 +246,18 @@ int qsb__judge_fence(struct qsb__stop *stop, int fd, const struct qsb__place *pl
 	return -EACCES;
 }
 
-bool qsb__judge_is_mount(int folder, const char *name)
+int qsb__judge_mount(int folder, const char *name)
 {
 	struct statx status;
 
-	/* Where that is not to be known, somebody else's file system is in the way. */
+	/* Where that is not to be known, the folder is shut, or somebody else's file system is in the way. */
 	if (statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, 0, &status) != 0)
-		return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
-	return !(status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) || (status.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+		return errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG ? 0
+		       : errno == EACCES                                            ? -EACCES
+										    : -EBUSY;
+	return !(status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) || (status.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		       ? -EBUSY
+		       : 0;
 }
 
 /* Landlock tells kinds of files apart, which mounts cannot. What a read-only mount or a name that is there already

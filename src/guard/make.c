@@ -9,15 +9,9 @@
 static int find_folder(struct qsb__stop *stop, int folder, uint64_t from, char *path, const char **last)
 {
 	int code = qsb__stop_path(stop, from, path, false);
-	int start;
 
 	*last = path;
-	if (code != 0)
-		return code;
-	start = qsb__resolve_start(stop, folder, path);
-	if (start < 0 && start != AT_FDCWD)
-		return start;
-	return qsb__resolve_parent(stop, start, path, last);
+	return code != 0 ? code : qsb__resolve_folder(stop, folder, path, last);
 }
 
 static long outcome(int result)
@@ -80,6 +74,7 @@ long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode
 	struct qsb__place place;
 	char text[PATH_MAX];
 	const char *last;
+	long result;
 	int at, code;
 
 	code = judge_type(mode);
@@ -92,11 +87,16 @@ long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode
 	code = qsb__judge_new(stop, at, last, false, &place);
 	if (code == 0)
 		code = qsb__judge_kind(at, last, mode, &place);
+	if (code == 0)
+		code = qsb__git_judge_room(stop, last, &place);
 	if (code != 0)
 		return code;
 	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
-	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, outcome(mknodat(at, last, mode, device)));
+	result = outcome(mknodat(at, last, mode, device));
+	if (result == 0)
+		qsb__git_made_entry(stop, at, last, &place);
+	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
 }
 
 long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint64_t path)
@@ -125,15 +125,6 @@ long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
 }
 
-/* Else the kernel refuses to link them, before anything is asked. */
-static bool in_one_mount(int a, int b)
-{
-	struct statx x, y;
-
-	return statx(a, "", AT_EMPTY_PATH, STATX_MNT_ID, &x) != 0 ||
-	       statx(b, "", AT_EMPTY_PATH, STATX_MNT_ID, &y) != 0 || x.stx_mnt_id == y.stx_mnt_id;
-}
-
 /* A second name would be a way around the first; one that may not be read is not copied that way either. */
 long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 {
@@ -156,7 +147,8 @@ long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	if (fstat(object, &status) != 0)
 		return -errno;
 	code = qsb__judge_new(stop, at, last, S_ISLNK(status.st_mode), &place);
-	if (code == 0 && in_one_mount(object, at))
+	/* From another mount the kernel links nothing, and says so before anything else. */
+	if (code == 0 && qsb__resolve_share_mount(object, at))
 		code = qsb__judge_kind(at, last, status.st_mode, &place);
 	if (code == 0)
 		code = qsb__judge_object(stop, object, "link", &from);
@@ -197,9 +189,8 @@ long qsb__call_remove(struct qsb__stop *stop, int folder, uint64_t path, int fla
 		return qsb__judge_refuse(stop, "remove", &place);
 	}
 	code = qsb__judge_fence(stop, at, &place, NULL);
-	if (code == 0 && !qsb__resolve_is_dots(last) && qsb__judge_is_mount(at, qsb__resolve_bare(last, name)) &&
-	    !qsb__judge_is_read_only(at))
-		code = -EBUSY;
+	if (code == 0 && !qsb__resolve_is_dots(last) && !qsb__judge_is_read_only(at))
+		code = qsb__judge_mount(at, qsb__resolve_bare(last, name));
 	if (code != 0)
 		return code;
 	if (!qsb__stop_waits(stop))

@@ -3,6 +3,7 @@
 
 #include "core/glob.h"
 #include "guard/names_table.h"
+#include "plan/builtin.h"
 
 /* One component of a path. */
 struct component {
@@ -91,14 +92,6 @@ static void go_on(const struct qsb__names *names, struct qsb__name_state *state,
 			reach(names, state, next);
 }
 
-/* A version of a package in Go's cache: "name@v1.2.3". */
-static bool is_package_version(const struct component *component)
-{
-	const char *at = memchr(component->text, '@', component->length);
-
-	return at && at > component->text && at[1] == 'v' && at[2] >= '0' && at[2] <= '9';
-}
-
 /* The built-in rules for any depth. A folder of packages must be called so exactly. */
 static void begin_anywhere(const struct qsb__names *names, struct qsb__name_state *state,
 			   const struct component *component)
@@ -110,7 +103,7 @@ static void begin_anywhere(const struct qsb__names *names, struct qsb__name_stat
 	if (at && (state->anywhere & (node->project ? QSB__ANYWHERE_PROJECT : QSB__ANYWHERE_ALWAYS)))
 		reach(names, state, at);
 	if ((at && node->packages && memcmp(node->key.name, component->text, component->length) == 0) ||
-	    is_package_version(component))
+	    qsb__is_package_version(component->text, component->length))
 		state->anywhere &= ~(unsigned)QSB__ANYWHERE_PROJECT;
 }
 

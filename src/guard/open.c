@@ -80,15 +80,14 @@ static int judge_proc(struct qsb__stop *stop, const char *path, int flags)
 						     "cgroup",    "mounts",        "mountinfo", "limits",  "io",
 						     "oom_score", "oom_score_adj", "task",      NULL};
 	const char *name = strrchr(path, '/') + 1;
-	char status[4096];
+	char status[QSB__STATUS_BYTES];
 	bool own;
 
 	if (strncmp(path, "/proc/", 6) != 0)
 		return strcmp(path, "/proc") == 0 ? 0 : -EACCES;
 	if (!isdigit((unsigned char)path[6]))
 		return changes(flags) ? -EACCES : 0;
-	own = qsb__stop_status(stop, status, sizeof(status)) == 0 &&
-	      atoi(path + 6) == qsb__status_last(status, "NStgid:");
+	own = qsb__stop_status(stop, status) && atoi(path + 6) == qsb__status_innermost(status, "NStgid");
 	if (changes(flags))
 		return own && is_one_of(name, written) ? 0 : -EACCES;
 	return own || isdigit((unsigned char)*name) || is_one_of(name, read_of_others) ? 0 : -EACCES;

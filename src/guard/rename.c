@@ -20,11 +20,7 @@ struct end {
 
 static int find_folder(struct qsb__stop *stop, int folder, struct end *end)
 {
-	int start = qsb__resolve_start(stop, folder, end->path);
-
-	if (start < 0 && start != AT_FDCWD)
-		return start;
-	end->folder = qsb__resolve_parent(stop, start, end->path, &end->last);
+	end->folder = qsb__resolve_folder(stop, folder, end->path, &end->last);
 	return end->folder < 0 ? end->folder : 0;
 }
 
@@ -55,15 +51,6 @@ static int find_ends(struct qsb__stop *stop, const struct qsb__two_paths *call, 
 	if (code == 0)
 		code = qsb__judge_place(stop, to->folder, to->last, &to->place);
 	return code;
-}
-
-/* From one mount to another the kernel moves nothing, and says so before anything else. */
-static bool in_one_mount(const struct end *from, const struct end *to)
-{
-	struct statx a, b;
-
-	return statx(from->folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &a) != 0 ||
-	       statx(to->folder, "", AT_EMPTY_PATH, STATX_MNT_ID, &b) != 0 || a.stx_mnt_id == b.stx_mnt_id;
 }
 
 static void look_at(struct end *end)
@@ -114,8 +101,11 @@ static int judge_ends(struct qsb__stop *stop, unsigned flags, const struct end *
 		return qsb__judge_refuse(stop, "rename", &from->place);
 	if (qsb__judge_is_read_only(from->folder))
 		return 0; /* it answers by itself */
-	if (qsb__judge_is_mount(from->folder, from->name) || (to->exists && qsb__judge_is_mount(to->folder, to->name)))
-		return -EBUSY;
+	code = qsb__judge_mount(from->folder, from->name);
+	if (code == 0 && to->exists)
+		code = qsb__judge_mount(to->folder, to->name);
+	if (code != 0)
+		return code;
 	/* Where both are one, the kernel would say that it is done. */
 	if (strncmp(from->place.path, "/proc/", 6) == 0 && qsb__resolve_is_proc(from->folder))
 		return -EACCES;
@@ -140,17 +130,18 @@ long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call)
 	code = find_ends(stop, call, &from, &to);
 	if (code != 0)
 		return code;
-	/* The kernel's own errors say more where nothing can happen anyway. */
+	/* The kernel's own errors say more where nothing can happen anyway; from one mount to another it moves nothing,
+	 * and says so before anything else. */
 	look_at(&from);
 	look_at(&to);
-	if (in_one_mount(&from, &to) && !qsb__resolve_is_dots(from.last) && !qsb__resolve_is_dots(to.last) &&
-	    from.exists && (to.exists || !(call->flags & RENAME_EXCHANGE)) &&
+	if (qsb__resolve_share_mount(from.folder, to.folder) && !qsb__resolve_is_dots(from.last) &&
+	    !qsb__resolve_is_dots(to.last) && from.exists && (to.exists || !(call->flags & RENAME_EXCHANGE)) &&
 	    !(to.exists && (call->flags & RENAME_NOREPLACE))) {
 		const struct qsb__git_move move = {from.folder, to.folder, from.name, to.name, call->flags, &to.place};
 
 		/* A mount holds what was there, also where no rule by name does. */
 		if (!from.place.denied && qsb__git_is_config(&move) &&
-		    (to.place.denied || qsb__judge_is_mount(to.folder, to.name)))
+		    (to.place.denied || qsb__judge_mount(to.folder, to.name) != 0))
 			return qsb__git_put_config(stop, &move);
 		code = judge_ends(stop, call->flags, &from, &to);
 		if (code == 0 && (!to.exists || call->flags & RENAME_EXCHANGE))

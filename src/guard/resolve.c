@@ -13,7 +13,7 @@
 #include "core/cleanup.h"
 #include "guard/internal.h"
 
-enum { LINKS_MAX = 40, PROC_ROOT_INODE = 1, STATUS_BYTES = 4096 };
+enum { LINKS_MAX = 40, PROC_ROOT_INODE = 1 };
 
 struct walk {
 	struct qsb__stop *stop;
@@ -78,6 +78,14 @@ bool qsb__resolve_is_same(int a, int b)
 	       x.stx_mnt_id == y.stx_mnt_id;
 }
 
+bool qsb__resolve_share_mount(int a, int b)
+{
+	struct statx x, y;
+
+	return statx(a, "", AT_EMPTY_PATH, STATX_MNT_ID, &x) != 0 ||
+	       statx(b, "", AT_EMPTY_PATH, STATX_MNT_ID, &y) != 0 || x.stx_mnt_id == y.stx_mnt_id;
+}
+
 static bool is_folder(int fd)
 {
 	struct stat status;
@@ -121,18 +129,17 @@ static int next_name(struct walk *walk)
 static void name_caller(struct walk *walk)
 {
 	bool self = strcmp(walk->name, "self") == 0;
-	char text[STATUS_BYTES];
+	char text[QSB__STATUS_BYTES];
 	struct stat status;
 
 	if ((!self && strcmp(walk->name, "thread-self") != 0) || !qsb__resolve_is_proc(walk->at) ||
-	    fstat(walk->at, &status) != 0 || status.st_ino != PROC_ROOT_INODE ||
-	    qsb__stop_status(walk->stop, text, sizeof(text)) != 0)
+	    fstat(walk->at, &status) != 0 || status.st_ino != PROC_ROOT_INODE || !qsb__stop_status(walk->stop, text))
 		return;
 	if (self)
-		snprintf(walk->name, sizeof(walk->name), "%d", qsb__status_last(text, "NStgid:"));
+		snprintf(walk->name, sizeof(walk->name), "%d", qsb__status_innermost(text, "NStgid"));
 	else
-		snprintf(walk->name, sizeof(walk->name), "%d/task/%d", qsb__status_last(text, "NStgid:"),
-			 qsb__status_last(text, "NSpid:"));
+		snprintf(walk->name, sizeof(walk->name), "%d/task/%d", qsb__status_innermost(text, "NStgid"),
+			 qsb__status_innermost(text, "NSpid"));
 }
 
 /* Is it one of the links of /proc that lead to an open file, not to a name? */
@@ -293,6 +300,15 @@ int qsb__resolve_parent(struct qsb__stop *stop, int start, char *path, const cha
 	memcpy(folder, path, begin);
 	folder[begin] = '\0';
 	return qsb__resolve(stop, start, folder, true, true);
+}
+
+int qsb__resolve_folder(struct qsb__stop *stop, int folder, char *path, const char **last)
+{
+	int start = qsb__resolve_start(stop, folder, path);
+
+	if (start < 0 && start != AT_FDCWD)
+		return start;
+	return qsb__resolve_parent(stop, start, path, last);
 }
 
 int qsb__resolve_object(struct qsb__stop *stop, int folder, uint64_t from, bool follow, bool empty_allowed)

@@ -120,6 +120,9 @@ static void serve(struct qsb__stop *stop)
 		pthread_rwlock_rdlock(&guard->tree);
 	ours = qsb__guard_perform(stop, &result);
 	pthread_rwlock_unlock(&guard->tree);
+	/* What is needed of it could not be opened here: nobody else would answer. */
+	if (ours && result == QSB__STOP_GONE && qsb__stop_waits(stop))
+		result = -ENFILE;
 	if (ours && result < 0)
 		qsb__guard_note_failure(stop, result);
 	/* Before the answer: a copy of the caller's own descriptor would keep a file busy, or a lock held. */
@@ -189,6 +192,19 @@ static bool note_thread(struct qsb__guard *guard, pid_t from, pid_t to)
 	return i < QSB__GUARD_THREADS;
 }
 
+/* Of the first receiver: nobody answers then. Later ones only help. */
+static void tell_failure(struct qsb__guard *guard, int error)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&guard->lock);
+	if (!guard->watched)
+		guard->receiver_error = error ? error : ENOMEM;
+	pthread_mutex_unlock(&guard->lock);
+	if (write(guard->denial_fd, &one, sizeof(one)) < 0)
+		errno = 0; /* it is readable already */
+}
+
 static void *watch(void *argument);
 static int start_thread(struct qsb__guard *guard, void *(*run)(void *));
 
@@ -218,6 +234,8 @@ static void *receiver(void *argument)
 		}
 		qsb__tasks_clear(stop.tasks);
 		note_thread(guard, gettid(), 0);
+	} else {
+		tell_failure(guard, errno);
 	}
 	free(stop.tasks);
 	leave(guard);
@@ -294,29 +312,27 @@ static int find_root(struct qsb__guard *guard, int proc)
 int qsb__guard_start(struct qsb__guard *guard, int listener, int proc, qsb__guard_other other, void *context,
 		     struct qsb_error *err)
 {
-	struct epoll_event calls = {.events = EPOLLIN};
+	struct epoll_event calls = {.events = EPOLLIN}, denials = {.events = EPOLLIN};
 
 	guard->listener = listener;
 	guard->proc = proc;
 	guard->other = other;
 	guard->context = context;
 	guard->wait_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (guard->wait_fd < 0 || epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, listener, &calls) != 0)
+	/* Others wake by it as well, also where no call ever comes here. */
+	guard->denial_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (guard->wait_fd < 0 || guard->denial_fd < 0 ||
+	    epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, listener, &calls) != 0 ||
+	    epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, guard->denial_fd, &denials) != 0)
 		return qsb__fail_os(err, errno, "guard", "cannot wait for calls");
 	return 0;
 }
 
 static int open_descriptors(struct qsb__guard *guard)
 {
-	struct epoll_event denials = {.events = EPOLLIN};
-
 	guard->proc_self_fd = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	guard->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	guard->denial_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (guard->proc_self_fd < 0 || guard->stop_fd < 0 || guard->denial_fd < 0 ||
-	    epoll_ctl(guard->wait_fd, EPOLL_CTL_ADD, guard->denial_fd, &denials) != 0)
-		return -errno;
-	return 0;
+	return guard->proc_self_fd < 0 || guard->stop_fd < 0 ? -errno : 0;
 }
 
 static int begin(struct qsb__guard *guard, struct qsb_error *err)
@@ -342,8 +358,15 @@ static int begin(struct qsb__guard *guard, struct qsb_error *err)
 int qsb__guard_serve(struct qsb__guard *guard, struct qsb_error *err)
 {
 	struct pollfd waiting = {.fd = guard->listener, .events = POLLIN};
+	int error;
 
-	if (guard->begun || poll(&waiting, 1, 0) <= 0)
+	if (guard->begun) {
+		pthread_mutex_lock(&guard->lock);
+		error = guard->receiver_error;
+		pthread_mutex_unlock(&guard->lock);
+		return error ? qsb__fail_os(err, error, "guard", "cannot make a thread of its own") : 0;
+	}
+	if (poll(&waiting, 1, 0) <= 0)
 		return 0;
 	epoll_ctl(guard->wait_fd, EPOLL_CTL_DEL, guard->listener, NULL);
 	/* Every process of the sandbox is gone, and none has called. */

@@ -36,14 +36,14 @@ static bool has_signal(const struct slow *slow)
 {
 	struct qsb__tasks *tasks = calloc(1, sizeof(*tasks));
 	struct qsb__stop stop = {.guard = slow->guard, .call = slow->call, .tasks = tasks};
-	char text[4096];
+	char text[QSB__STATUS_BYTES];
 	bool waits = false;
 
 	if (!tasks)
 		return true;
-	if (qsb__stop_status(&stop, text, sizeof(text)) == 0)
-		waits = ((qsb__status_number(text, "SigPnd:", 16) | qsb__status_number(text, "ShdPnd:", 16)) &
-			 ~qsb__status_number(text, "SigBlk:", 16)) != 0;
+	if (qsb__stop_status(&stop, text))
+		waits = ((qsb__status_number(text, "SigPnd", 16) | qsb__status_number(text, "ShdPnd", 16)) &
+			 ~qsb__status_number(text, "SigBlk", 16)) != 0;
 	qsb__stop_close(&stop);
 	qsb__tasks_clear(tasks);
 	free(tasks);

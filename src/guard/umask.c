@@ -18,8 +18,6 @@
 
 #include "guard/internal.h"
 
-enum { STATUS_BYTES = 4096 };
-
 static void set_umask(struct qsb__tasks *tasks, mode_t mask)
 {
 	if (tasks->umask == (int)mask)
@@ -122,7 +120,7 @@ bool qsb__stop_take_umask(struct qsb__stop *stop)
 	unsigned age = __atomic_load_n(&guard->umask_age, __ATOMIC_ACQUIRE);
 	int common = age == 0 ? __atomic_load_n(&guard->umask, __ATOMIC_RELAXED) : -1;
 	struct qsb__task *task;
-	char text[STATUS_BYTES];
+	char text[QSB__STATUS_BYTES];
 	mode_t mask;
 	bool certain;
 
@@ -137,9 +135,9 @@ bool qsb__stop_take_umask(struct qsb__stop *stop)
 	}
 	/* Before it is read: a call that ended in between would be missed. */
 	certain = age == 0 || qsb__stop_is_alone(stop) || all_over(stop);
-	if (qsb__stop_status(stop, text, sizeof(text)) != 0)
+	if (!qsb__stop_status(stop, text))
 		return false;
-	mask = (mode_t)qsb__status_number(text, "Umask:", 8);
+	mask = (mode_t)qsb__status_number(text, "Umask", 8);
 	task = qsb__stop_task(stop, false);
 	task->umask = certain ? (int)mask : -1;
 	task->age = age;

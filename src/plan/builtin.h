@@ -48,6 +48,8 @@ extern const char *const qsb__unscanned_folders[]; /* NULL-terminated */
 /* Further folders that tools unpack other people's packages into: with those above, the ones below which names that
  * count in a project only are not held. */
 extern const char *const qsb__package_folders[];
+/* Such a folder, too: a version of a package in Go's cache, "name@v1.2.3". */
+bool qsb__is_package_version(const char *name, size_t length);
 
 /* Is "NAME=VALUE" a secret, by its name or by a password in its value? */
 bool qsb__is_secret_variable(const char *variable);

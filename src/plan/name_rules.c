@@ -36,11 +36,10 @@ static bool in_packages(const char *below, size_t size)
 
 	for (const char *at = below; at < below + size;) {
 		size_t length = strcspn(at, "/");
-		const char *version = memchr(at, '@', length);
 
 		if (at + length >= below + size)
 			return false; /* the name itself */
-		if (version && version > at && version[1] == 'v' && version[2] >= '0' && version[2] <= '9')
+		if (qsb__is_package_version(at, length))
 			return true;
 		for (size_t list = 0; list < sizeof(lists) / sizeof(lists[0]); list++)
 			for (const char *const *name = lists[list]; *name; name++)

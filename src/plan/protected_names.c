@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "plan/builtin.h"
 
 #define GIT    "git runs or trusts it"
@@ -116,3 +118,10 @@ const char *const qsb__unscanned_folders[] = {
 const char *const qsb__package_folders[] = {
 	"vendor", "dist-packages", "_cacache", ".cargo", ".gem", ".nuget", ".pub-cache", "Pods", NULL,
 };
+
+bool qsb__is_package_version(const char *name, size_t length)
+{
+	const char *at = memchr(name, '@', length);
+
+	return at && at > name && at + 2 < name + length && at[1] == 'v' && at[2] >= '0' && at[2] <= '9';
+}

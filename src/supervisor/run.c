@@ -454,10 +454,12 @@ int qsb__run(const struct qsb__run_request *request, struct qsb__result *result,
 		code = run_loop(supervisor, err);
 	if (code == 0) {
 		take_denials(supervisor);
-		if (request->backend->denials_left_out)
-			result->denials_left_out += request->backend->denials_left_out(supervisor->sandbox);
 		qsb__outcome_note(supervisor);
 		qsb__findings_take(supervisor);
+		/* Of a call that was still being refused when its caller was killed. */
+		take_denials(supervisor);
+		if (request->backend->denials_left_out)
+			result->denials_left_out += request->backend->denials_left_out(supervisor->sandbox);
 		qsb__events_ended(supervisor);
 	}
 	tear_down(supervisor);

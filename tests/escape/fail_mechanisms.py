@@ -6,7 +6,7 @@ import shutil
 from harness import row
 
 EPERM, ENOSYS, EINVAL, ENOSPC = 1, 38, 22, 28
-NEWUSER, ANY_NAMESPACE = 0x10000000, 0x7e020000
+NEWUSER, ANY_NAMESPACE, CLONE_FS = 0x10000000, 0x7e020000, 0x200
 CLONE, CLONE3, UNSHARE, SETNS, PRCTL, SECCOMP = 56, 435, 272, 308, 157, 317
 MOUNT, UMOUNT, PIVOT_ROOT = 165, 166, 155
 OPEN_TREE, MOVE_MOUNT, FSOPEN, FSCONFIG, FSMOUNT, MOUNT_SETATTR = 428, 429, 430, 431, 432, 442
@@ -21,6 +21,7 @@ HOSTS = (
     ('no user namespaces (not built in)', [f'{EINVAL}:{CLONE}&{NEWUSER}', f'{EINVAL}:{UNSHARE}&{NEWUSER}', f'{EINVAL}:{CLONE3}']),
     ('no more user namespaces', [f'{ENOSPC}:{CLONE}&{NEWUSER}', f'{ENOSPC}:{UNSHARE}&{NEWUSER}', f'{ENOSPC}:{CLONE3}']),
     ('no namespaces at all, as in a container', [f'{EPERM}:{CLONE}&{ANY_NAMESPACE}', f'{EPERM}:{UNSHARE}', f'{ENOSYS}:{CLONE3}']),
+    ('no thread with a folder and umask of its own', [f'{EPERM}:{UNSHARE}&{CLONE_FS}']),
     ('namespaces but no mounts, as AppArmor has it', [f'{EPERM}:{number}' for number in (
         MOUNT, UMOUNT, PIVOT_ROOT, OPEN_TREE, MOVE_MOUNT, FSOPEN, FSMOUNT, MOUNT_SETATTR)]),
     ('no Landlock', [f'{ENOSYS}:{number}' for number in (LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT)]),
@@ -143,6 +144,17 @@ def setting(case):
     control = case.plain([*before, 'unshare', '-U', 'true'])
     case.control(control.code not in (0, 99), 'user namespaces cannot be switched off for a test here')
     judge(case, attempt(case, arguments, before), 'max_user_namespaces = 0')
+
+
+@row('A-fail-1', 'hardly any descriptors: the command runs or is refused, and no call of it waits for ever')
+def few_descriptors(case):
+    ended = set()
+    for most in list(range(26, 40)) * 2:
+        outcome = case.plain(['sh', '-c', f'ulimit -n {most} && exec "$@"', 'sh',
+                              *case.sandboxed(['sh', '-c', 'echo x >made; mkdir -p folder; mv made folder; echo ran'])], patience=20)
+        case.check(outcome.code in (0, 125) or outcome.err, f'{most} descriptors: nothing is said', outcome)
+        ended.add('ran' in outcome.out)
+    case.control(ended == {True, False}, f'these numbers are not at the border: {ended}')
 
 
 @row('A-fail-1', 'no bubblewrap, no tools at all in PATH: nothing but the kernel is needed')

@@ -5,6 +5,8 @@ import re
 import shlex
 import shutil
 
+from fs_denied import secret
+from fs_masks import has_fuse
 from harness import row
 
 FLOOD = 3000
@@ -217,44 +219,70 @@ def hostile(case):
     case.check('refused: create' in shown and '\x1b' not in shown, f'in a terminal: {shown!r}')
 
 
-@row('W-denial-4', 'a failed command ends with a few lines in a terminal: what, who, how often, by what, what allows it')
-def summary(case):
-    script = f'''for i in 1 2 3 4 5; do touch {case.outside}/n$i; done 2> /dev/null; unshare -U true 2> /dev/null
-        mkdir -p {case.outside}/__pycache__; touch x.key 2> /dev/null; exit 3'''
-    os.mkdir(os.path.join(case.outside, '__pycache__'))
-    terminal = case.terminal(case.sandboxed(['sh', '-c', script], ['--deny-write', '**/*.key']))
-    lines = [line for line in terminal.drain().replace('\r', '').split('\n') if line]
-    case.same(len(lines), 3, f'lines: {lines}')
-    case.check(lines[0].startswith(f'qiming-sandbox: refused: create {case.work}/x.key (touch): --deny-write'), lines[0])
-    case.check(f'create {case.outside}/n1 and 4 more (touch, 5 times): default: ' in lines[1] and
-               lines[1].endswith(f'; to allow it: --write {case.outside}'), lines[1])
-    case.check('refused: unshare user namespace (unshare): /allowNestedSandbox' in lines[2], lines[2])
-    terminal = case.terminal(case.sandboxed(['sh', '-c', f'touch {case.outside}/n 2> /dev/null; true']))
-    case.same(terminal.drain().strip(), '', 'a command that succeeds says nothing')
-
-
-@row('W-denial-4', 'events tell a refusal while the command runs, once, as the result has it')
-def events(case):
+def heard(case, script, *arguments):
+    """Runs a script and makes the file `go` at its first denial: (denials of the events, result)."""
     reading, writing = os.pipe()
-    script = f'touch {case.outside}/x; touch {case.outside}/x; mkdir told; while [ ! -e go ]; do sleep 0.02; done'
     result = os.path.join(case.base, 'result')
     with open(result, 'wb') as file:
-        argv = case.sandboxed(['sh', '-c', script], ['--events-fd', str(writing), '--result-fd', str(file.fileno())])
+        argv = case.sandboxed(['sh', '-c', script, 'sh', *arguments],
+                              ['--events-fd', str(writing), '--result-fd', str(file.fileno())])
         process = case.popen(argv, pass_fds=[writing, file.fileno()])
     os.close(writing)
+    told = []
     with open(reading) as lines:
-        told = []
         for line in lines:
             event = json.loads(line)
             if event['event'] == 'denial':
                 told.append(event['denial'])
                 case.write('go', '')
     outcome = case.finish(process)
-    answer = json.load(open(result))
-    case.same([denial['target'] for denial in told], [f'{case.outside}/x'], 'events', outcome)
+    return told, {**json.load(open(result)), 'outcome': outcome}
+
+
+WAIT = 'i=0; while [ ! -e go ] && [ $i -lt 500 ]; do i=$((i+1)); sleep 0.02; done; [ -e go ]'
+
+
+@row('W-denial-4', 'events tell a refusal while the command runs, once, as the result has it')
+def events(case):
+    told, answer = heard(case, f'touch {case.outside}/x; touch {case.outside}/x; mkdir told; {WAIT}')
+    case.same(answer['exitCode'], 0, 'told while the command runs', answer['outcome'])
+    case.same([denial['target'] for denial in told], [f'{case.outside}/x'], 'events', answer['outcome'])
     case.same(answer['denials'][0]['count'], 2, 'the result counts')
     for key in ('kind', 'operation', 'target', 'rule', 'pid', 'process', 'time', 'suggestion'):
         case.same(told[0][key], answer['denials'][0][key], key)
+
+
+@row('W-denial-4', 'so do events of refused calls and of masked secrets, in a command that changes no file')
+def events_of_others(case):
+    attempts = {'call': 'unshare -U true'}
+    if has_fuse(case):
+        attempts['file'] = 'cat "$1"'
+    path = secret(case, os.path.join(case.home, '.netrc'))
+    for kind, attempt in attempts.items():
+        case.clear_work()
+        told, answer = heard(case, f'{attempt}; {WAIT}', path)
+        case.same(answer['exitCode'], 0, f'a {kind} is told while the command runs', answer['outcome'])
+        case.same([denial['kind'] for denial in told], [kind], 'events', answer['outcome'])
+
+
+NAMED = """
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(15, sys.argv[2].encode(), 0, 0, 0)
+open('/proc/self/comm', 'r+').close()
+try: open(sys.argv[1], 'w')
+except OSError: pass
+print(os.getpid())
+"""
+
+
+@row('A-guard-7', 'a process that names itself after a line of its status is told, and treated, as what it is')
+def named_as_status(case):
+    for name in ('NStgid: 1', 'NStgid:\t9 1'):
+        target = os.path.join(case.outside, 'x')
+        answer = case.result(['sh', '-c', 'sleep 0; python3 -c "$@"; true', 'sh', NAMED, target, name])
+        case.check(answer['stdout'].strip().isdigit(), 'its own files in /proc', answer['outcome'])
+        denial = [denial for denial in answer['denials'] if denial['target'] == target][0]
+        case.same(denial['pid'], int(answer['stdout']), f'{name!r}: whose it was', answer['outcome'])
 
 
 @row('W-denial-5', 'limits that a command meets are told: room in /tmp, the size of a file, open files; and not when they are not met')

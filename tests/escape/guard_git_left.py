@@ -1,6 +1,7 @@
 """What a run leaves in git folders: told, and out of the reach of the host's git."""
 import json
 import os
+import resource
 import shutil
 import signal
 import stat
@@ -74,6 +75,36 @@ def findings(case):
     case.same(moved['findingsLeftOut'], 0, 'left out')
     outcome = case.inside(['sh', '-c', 'mkdir -p n/objects n/refs n/hooks; echo >n/hooks/update'])
     case.check('n/hooks/update.quarantined' in outcome.err and outcome.code == 0, 'a person is not told', outcome)
+
+
+NODES = """
+import os, stat, sys
+os.mkdir('d'); os.mkdir('a')
+for name, text in (('HEAD', 'ref: refs/heads/x'), ('commondir', '../old/.git')):
+    os.mknod('d/' + name, stat.S_IFREG | 0o644)
+    open('d/' + name, 'r+').write(text + chr(10))
+open('d/config.worktree', 'w').write('[core]' + chr(10) + 'fsmonitor = ' + sys.argv[1] + chr(10))
+open('a/.git', 'w').write('gitdir: ../d' + chr(10))
+"""
+
+
+@row('A-git-4', 'a git folder whose files were made by mknod is looked at as well')
+def by_nodes(case):
+    case.worked(case.plain(['git', 'config', 'extensions.worktreeConfig', 'true'], cwd=project(case, 'old')))
+    path, marker = tool(case)
+    for inside in (False, True):
+        for name in ('a', 'd'):
+            shutil.rmtree(os.path.join(case.work, name), ignore_errors=True)
+        argv = ['python3', '-c', NODES, path]
+        answer = case.result(argv) if inside else None
+        case.worked(answer['outcome'] if inside else case.plain(argv))
+        case.plain(['git', 'status'], cwd=os.path.join(case.work, 'a'))
+        if not inside:
+            case.control(ran(marker), 'the setting does nothing outside')
+            os.unlink(marker)
+    case.same([(os.path.relpath(finding['path'], case.work), finding['what']) for finding in answer['findings']],
+              [('d/config.worktree', 'core.fsmonitor')], 'findings', answer['outcome'])
+    case.check(not ran(marker), 'the host\'s git ran the program', answer['outcome'])
 
 
 @row('A-git-5', 'what was there before is not moved, whatever the run does around it')
@@ -186,6 +217,19 @@ def git_flood(case):
     case.check(any('looked at' in (denial.get('detail', '')) for denial in answer['denials']), 'no denial says why', outcome)
     case.same(left(), 0, 'git folders with settings that nobody looked at', outcome)
     case.check(len(answer['findings']) + answer['findingsLeftOut'] >= made, 'each is a finding', outcome)
+
+
+@row('W-git-6', 'hundreds of git folders are made where a soft limit on open files is as low as usual')
+def many(case):
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    case.control(hard >= 4096, f'this host gives nobody more than {hard} open files')
+    script = 'i=0; while [ $i -lt 400 ]; do i=$((i+1)); mkdir -p r$i/.git/objects r$i/.git/refs; done'
+    outcome = case.plain(['sh', '-c', 'ulimit -Sn 1024 && exec "$@"', 'sh',
+                          *case.sandboxed(['sh', '-c', script], ['--json'])])
+    case.worked(outcome)
+    answer = json.loads(outcome.out)
+    case.same((answer['denials'], answer['findingsLeftOut']), ([], 0), 'what was refused', outcome)
+    case.check(os.path.isdir(os.path.join(case.work, 'r400/.git/refs')), 'the last of them', outcome)
 
 
 @row('A-git-9', 'findings are events, and come before the end')

@@ -7,34 +7,17 @@
 #include <sys/uio.h>
 
 #include "backend/linux/abi.h"
+#include "backend/linux/proc_status.h"
 #include "backend/linux/sandbox.h"
 #include "core/cleanup.h"
 
-/* The number of a thread in its innermost namespace: the last one of "NSpid:". 0 = unknown. */
-static long inner_number(const char *folder, const char *thread)
+/* The number of a thread in its innermost namespace. 0 = unknown. */
+static pid_t inner_number(const char *folder, const char *thread)
 {
-	char path[128], text[4096], *line, *end;
-	QSB_CLEANUP_FD int fd = -1;
-	ssize_t length;
-	long number = 0;
+	char path[128], text[QSB__STATUS_BYTES];
 
 	snprintf(path, sizeof(path), "%s/%s/status", folder, thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (length <= 0)
-		return 0;
-	text[length] = '\0';
-	line = strstr(text, "\nNSpid:");
-	if (!line)
-		return 0;
-	for (line += strlen("\nNSpid:"); *line && *line != '\n'; line = end) {
-		long next = strtol(line, &end, 10);
-
-		if (end == line)
-			break;
-		number = next;
-	}
-	return number;
+	return qsb__status_read(AT_FDCWD, path, text) ? qsb__status_innermost(text, "NSpid") : 0;
 }
 
 /* The thread that the caller means by `wanted`, as a number of ours: itself or one of its own process. 0 = another. */

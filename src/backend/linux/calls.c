@@ -26,6 +26,7 @@
 #include "backend/linux/abi.h"
 #include "backend/linux/callers.h"
 #include "backend/linux/diag.h"
+#include "backend/linux/proc_status.h"
 #include "backend/linux/refusals.h"
 #include "backend/linux/sandbox.h"
 #include "core/cleanup.h"
@@ -69,22 +70,19 @@ static bool still_waits(int listener, uint64_t id)
 	return ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-static pid_t process_of(pid_t thread)
+static bool read_status(pid_t thread, char *text)
 {
-	char path[64], text[2048];
-	QSB_CLEANUP_FD int fd = -1;
-	ssize_t length;
-	const char *at;
-	int process = 0;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (length <= 0)
-		return 0;
-	text[length] = '\0';
-	at = strstr(text, "\nTgid:");
-	return at && sscanf(at, "\nTgid: %d", &process) == 1 ? process : 0;
+	return qsb__status_read(AT_FDCWD, path, text);
+}
+
+static pid_t process_of(pid_t thread)
+{
+	char text[QSB__STATUS_BYTES];
+
+	return read_status(thread, text) ? (pid_t)qsb__status_number(text, "Tgid", 10) : 0;
 }
 
 /* Before Linux 6.9 only processes have such a descriptor. */
@@ -242,21 +240,12 @@ static void describe_internet(const struct connect_call *call, char *text, size_
 /* Who asks: its number inside and its name. */
 void qsb__calls_name_caller(pid_t thread, struct qsb__denial *denial)
 {
-	char path[64], text[4096];
-	QSB_CLEANUP_FD int fd = -1;
-	ssize_t length;
-	const char *at;
+	char text[QSB__STATUS_BYTES];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (length <= 0)
+	if (!read_status(thread, text))
 		return;
-	text[length] = '\0';
-	sscanf(text, "Name:\t%31[^\n]", denial->process);
-	at = strstr(text, "\nNStgid:");
-	if (at)
-		sscanf(at, "\nNStgid: %*d %d", &denial->pid);
+	qsb__status_name(text, denial->process, sizeof(denial->process));
+	denial->pid = qsb__status_inside(text, "NStgid");
 }
 
 static int socket_number(int fd, int level, int option)

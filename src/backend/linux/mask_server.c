@@ -22,6 +22,7 @@
 #include <linux/capability.h>
 
 #include "backend/linux/masks.h"
+#include "backend/linux/proc_status.h"
 #include "backend/linux/refusals.h"
 #include "core/cleanup.h"
 #include "os/descriptors.h"
@@ -30,7 +31,8 @@
 enum { STACK_BYTES = 128 * 1024, MORE_TURNS = 100, NAMES_OF_A_FOLDER = 16 };
 
 struct qsb__mask_server {
-	const struct qsb__mask_list *masks;
+	pthread_mutex_t lock;
+	const struct qsb__mask_list *masks; /* under the lock; NULL: the sandbox is no more */
 	int from, stop, device;
 	int fds[QSB__MASK_FD_COUNT]; /* -1 = not taken yet */
 	bool more;                   /* the next request is on its way */
@@ -51,24 +53,16 @@ static bool take(const struct qsb__mask_server *server, int *fds, size_t count)
 /* Its number is the one that the sandbox's own processes see, as is this /proc. */
 static void name_caller(struct qsb__mask_server *server, pid_t thread, struct qsb__denial *denial)
 {
-	char path[32], text[4096];
-	QSB_CLEANUP_FD int fd = -1;
-	ssize_t length;
-	const char *at;
+	char path[32], text[QSB__STATUS_BYTES];
 
 	snprintf(path, sizeof(path), "%d/status", (int)thread);
 	denial->pid = thread;
 	if (server->fds[QSB__MASK_FD_PROC] < 0 && !take(server, server->fds, QSB__MASK_FD_COUNT))
 		return;
-	fd = openat(server->fds[QSB__MASK_FD_PROC], path, O_RDONLY | O_CLOEXEC);
-	length = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (length <= 0)
+	if (!qsb__status_read(server->fds[QSB__MASK_FD_PROC], path, text))
 		return;
-	text[length] = '\0';
-	sscanf(text, "Name:\t%31[^\n]", denial->process);
-	at = strstr(text, "\nTgid:");
-	if (at)
-		sscanf(at, "\nTgid: %d", &denial->pid);
+	qsb__status_name(text, denial->process, sizeof(denial->process));
+	denial->pid = (int)qsb__status_number(text, "Tgid", 10);
 }
 
 /* Seen from outside, where no mask stands in the way. */
@@ -119,23 +113,34 @@ static void report(struct qsb__mask_server *server, const struct qsb__mask_event
 }
 
 /* 0, or the errno of a device that is no more. */
-static int serve(struct qsb__mask_server *server)
+static int answer(struct qsb__mask_server *server, const void *request, size_t length)
 {
-	char request[QSB__MASK_BYTES], answer[QSB__MASK_BYTES];
+	char text[QSB__MASK_BYTES];
 	struct qsb__mask_event event;
-	ssize_t length = read(server->device, request, sizeof(request));
 
-	/* ENOENT: who asked is gone. */
-	if (length < 0)
-		return errno == EAGAIN || errno == EINTR || errno == ENOENT ? 0 : errno;
-	length = (ssize_t)qsb__mask_answer(server->masks, request, (size_t)length, answer, &event);
+	length = qsb__mask_answer(server->masks, request, length, text, &event);
 	/* What the guard asks on somebody's behalf comes from outside, without a number, and is the guard's to tell. */
 	if (event.wish != QSB__MASK_NOTHING && event.thread > 0)
 		report(server, &event);
 	server->more = event.more;
-	if (length > 0 && write(server->device, answer, (size_t)length) < 0 && errno != ENOENT && errno != EINVAL)
-		return errno;
-	return 0;
+	return length > 0 && write(server->device, text, length) < 0 && errno != ENOENT && errno != EINVAL ? errno : 0;
+}
+
+/* The same. Whatever is read when the sandbox is no more was asked by nobody who waits. */
+static int serve(struct qsb__mask_server *server)
+{
+	char request[QSB__MASK_BYTES];
+	ssize_t length = read(server->device, request, sizeof(request));
+	int error = ENODEV;
+
+	/* ENOENT: who asked is gone. */
+	if (length < 0)
+		return errno == EAGAIN || errno == EINTR || errno == ENOENT ? 0 : errno;
+	pthread_mutex_lock(&server->lock);
+	if (server->masks)
+		error = answer(server, request, (size_t)length);
+	pthread_mutex_unlock(&server->lock);
+	return error;
 }
 
 static void drop_privileges(void)
@@ -183,6 +188,7 @@ static void leave(struct qsb__mask_server *server)
 	if (atomic_fetch_sub(&server->users, 1) > 1)
 		return;
 	close(server->stop);
+	pthread_mutex_destroy(&server->lock);
 	munmap(server, server->size);
 }
 
@@ -242,6 +248,7 @@ struct qsb__mask_server *qsb__mask_server_start(const struct qsb__mask_list *mas
 						    .fds = {-1, -1},
 						    .users = 2,
 						    .size = size};
+		pthread_mutex_init(&server->lock, NULL);
 		if (start_thread(server) == 0)
 			return server;
 	}
@@ -259,6 +266,10 @@ void qsb__mask_server_free(struct qsb__mask_server *server)
 
 	if (!server)
 		return;
+	/* Waits for the answer on hand at most; to close the device takes longer, and is the thread's. */
+	pthread_mutex_lock(&server->lock);
+	server->masks = NULL;
+	pthread_mutex_unlock(&server->lock);
 	/* Cannot fail: the counter is far from full. */
 	if (write(server->stop, &one, sizeof(one)) == sizeof(one))
 		leave(server);

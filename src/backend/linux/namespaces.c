@@ -225,6 +225,16 @@ static int begin_guard(struct qsb__sandbox *sandbox, struct qsb_error *err)
 	return code;
 }
 
+/* This process may have no more: the command's calls could not be answered. */
+static int refuse_few(const int *fds, size_t count, struct qsb_error *err)
+{
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
+	return qsb__fail(err, QSB_E_OS, "launch",
+			 "too few descriptors are left for what the sandbox hands over: raise the limit on open files "
+			 "(ulimit -n)");
+}
+
 static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcome, struct qsb_error *err)
 {
 	struct qsb__message message;
@@ -252,15 +262,15 @@ static int read_status(struct qsb__sandbox *sandbox, struct qsb__outcome *outcom
 		*outcome = message.outcome;
 		return 1;
 	}
-	if (count == QSB__FD_COUNT) {
-		sandbox->command_pidfd = real_descriptor(fds[QSB__FD_COMMAND]);
-		sandbox->calls_fd = real_descriptor(fds[QSB__FD_CALLS]);
-		sandbox->proc_fd = real_descriptor(fds[QSB__FD_PROC]);
-		sandbox->diag_fd = real_descriptor(fds[QSB__FD_DIAG]);
-		sandbox->tty_fd = real_descriptor(fds[QSB__FD_TTY]);
-		sandbox->shm_fd = real_descriptor(fds[QSB__FD_SHM]);
-		sandbox->scratch_fd = real_descriptor(fds[QSB__FD_SCRATCH]);
-	}
+	if (count != QSB__FD_COUNT)
+		return refuse_few(fds, count, err);
+	sandbox->command_pidfd = real_descriptor(fds[QSB__FD_COMMAND]);
+	sandbox->calls_fd = real_descriptor(fds[QSB__FD_CALLS]);
+	sandbox->proc_fd = real_descriptor(fds[QSB__FD_PROC]);
+	sandbox->diag_fd = real_descriptor(fds[QSB__FD_DIAG]);
+	sandbox->tty_fd = real_descriptor(fds[QSB__FD_TTY]);
+	sandbox->shm_fd = real_descriptor(fds[QSB__FD_SHM]);
+	sandbox->scratch_fd = real_descriptor(fds[QSB__FD_SCRATCH]);
 	sandbox->scratch_device = message.scratch_device;
 	if (message.mask_step != QSB__MASK_STEP_NONE)
 		sandbox->mask_step = message.mask_step;
@@ -287,7 +297,8 @@ static void serve_calls(struct qsb__sandbox *sandbox)
 
 static bool next_denial(struct qsb__sandbox *sandbox, struct qsb__denial *denial)
 {
-	return qsb__refusal_next(denial) || (sandbox->guard && qsb__guard_next_denial(sandbox->guard, denial));
+	/* The guard first: it takes the wake away before it looks, and what comes after that wakes again. */
+	return (sandbox->guard && qsb__guard_next_denial(sandbox->guard, denial)) || qsb__refusal_next(denial);
 }
 
 static bool next_finding(struct qsb__sandbox *sandbox, struct qsb__finding *finding)
