@@ -247,15 +247,15 @@ struct qsb__two_paths {
 	unsigned flags;
 };
 
-long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call);           /* rename.c */
-long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call);             /* make.c */
+long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call); /* rename.c */
+long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call);   /* make.c */
 struct qsb__bind {
 	int socket;
 	const struct sockaddr *address; /* of a unix socket, as the caller gave it */
 	unsigned length;
 };
 
-long qsb__bind_inside(struct qsb__stop *stop, const struct qsb__bind *call); /* bind_inside.c */
+long qsb__bind_inside(struct qsb__stop *stop, const struct qsb__bind *call);                /* bind_inside.c */
 long qsb__call_bind(struct qsb__stop *stop, int socket, uint64_t address, uint64_t length); /* bind.c */
 
 /* attributes.c: changes of what exists. */
