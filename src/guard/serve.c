@@ -21,7 +21,7 @@
 
 enum { SETTLE_TIMES = 200, SETTLE_NS = 50 * 1000 };
 enum { END_LOOK_NS = 5 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
-enum { THREAD_STACK = 1024 * 1024, BUSY_LOOK_MS = 10, IDLE_LOOK_MS = 100 };
+enum { THREAD_STACK = 1024 * 1024, BUSY_LOOK_MS = 10, IDLE_LOOK_MS = 100, LOOKS_MOST = 8 };
 
 int qsb__guard_wake_signal(void)
 {
@@ -266,24 +266,41 @@ static int start_thread(struct qsb__guard *guard, void *(*run)(void *))
 	return error;
 }
 
+static bool is_call_waiting(const struct qsb__guard *guard)
+{
+	struct pollfd waiting = {.fd = guard->listener, .events = POLLIN};
+
+	return poll(&waiting, 1, 0) > 0 && (waiting.revents & POLLIN);
+}
+
+/* A receiver that only waits for a processor looks like one that hangs, and another one would wait for it, too: the
+ * more there are, the longer nothing must have been received. */
 static void *watch(void *argument)
 {
 	struct qsb__guard *guard = argument;
 	struct pollfd end = {.fd = guard->stop_fd, .events = POLLIN};
 	unsigned long seen = 0;
+	unsigned looks = 0; /* at which all were busy, and nothing was received since the one before */
 	bool busy = false;
 
 	while (poll(&end, 1, busy ? BUSY_LOOK_MS : IDLE_LOOK_MS) <= 0) {
+		unsigned others;
 		bool stuck;
 
 		pthread_mutex_lock(&guard->lock);
-		stuck = guard->idle == 0 && busy && guard->received == seen && guard->threads < QSB__GUARD_THREADS;
+		looks = guard->idle == 0 && busy && guard->received == seen ? looks + 1 : 0;
 		busy = guard->idle == 0;
 		seen = guard->received;
+		others = guard->threads - 1; /* without this one */
+		stuck = looks >= (others < LOOKS_MOST ? others : LOOKS_MOST) && looks > 0 &&
+			guard->threads < QSB__GUARD_THREADS;
 		pthread_mutex_unlock(&guard->lock);
+		if (!stuck || !is_call_waiting(guard))
+			continue;
 		/* Without another thread the calls wait longer, and nothing else. */
-		if (stuck && start_thread(guard, receiver) != 0)
+		if (start_thread(guard, receiver) != 0)
 			busy = false;
+		looks = 0;
 	}
 	leave(guard);
 	return NULL;
