@@ -84,6 +84,8 @@ static long bind_path(struct qsb__stop *stop, int socket, union address *address
 		code = bind_here(stop, socket, folder, last);
 	else
 		code = qsb__bind_inside(stop, &(struct qsb__bind){socket, &address->any, length});
+	if (code == 0)
+		code = qsb__again(stop, &(struct qsb__act){folder, last, "create", false, 0}, &place);
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, code);
 }
 

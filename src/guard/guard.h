@@ -6,9 +6,11 @@
  * and no call is told to continue but those of which nothing is judged (umask, chdir, locks): a thread that rewrites
  * the path gains nothing.
  *
- * "Judge, then act" is sound because a name changes only when it, or a folder above it, is renamed; every rename of the
- * sandbox is made here, and renames hold a lock alone that all other calls share. The sandbox's own mounts stand behind
- * it: the guard acts through them, without capabilities, so that a fault in it cannot widen the policy.
+ * "Judge, then act" is sound because a name changes only when it, or a folder above it, is renamed; every rename of
+ * the sandbox is made here, and renames hold a lock alone that all other calls share. For those of another sandbox, or
+ * of the host, both sides look again when they have acted, and take their step back (again.c): a name that was brought
+ * about together may be there for a moment, and does not stay. The sandbox's own mounts stand behind it: the guard
+ * acts through them, without capabilities, so that a fault in it cannot widen the policy.
  *
  * Beside the rules:
  * - what is refused is told, with rule and process, also where there is no rule to hold;

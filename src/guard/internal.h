@@ -197,6 +197,31 @@ bool qsb__judge_is_stream(const struct qsb__guard *guard, const struct stat *sta
 /* May a file of this kind come to stand here? FIFOs and devices only in the sandbox's own folders. */
 int qsb__judge_kind(int folder, const char *last, mode_t mode, const struct qsb__place *place);
 
+/* Does the folder of a judged place have the name that it had then? One system call. */
+bool qsb__judge_is_still(struct qsb__stop *stop, int folder, const struct qsb__place *judged);
+
+/* again.c: what was made is judged once more. */
+struct qsb__act {
+	int folder;
+	const char *last, *operation;
+	bool is_link;
+	int remove_flags; /* of unlinkat, to take it back */
+};
+
+/* May it stand where it is by now? `now` is filled in where that is not where it was judged. Told if not. */
+bool qsb__again_is_good(struct qsb__stop *stop, const struct qsb__act *act, const struct qsb__place *judged,
+			struct qsb__place *now);
+/* The same for a new name, which is removed if not: 0 or -EACCES. */
+long qsb__again(struct qsb__stop *stop, const struct qsb__act *act, const struct qsb__place *judged);
+
+struct qsb__moved {
+	int from, at;
+	const char *old_name, *name;
+	bool exchanged;
+};
+
+void qsb__again_move_back(const struct qsb__moved *moved);
+
 /* denials.c */
 void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step);
 /* `detail`: what of the target. */

@@ -66,6 +66,16 @@ static ssize_t folder_name(struct qsb__stop *stop, int fd, char *path)
 	return path[0] == '/' ? cut_root(stop->guard, path, size - 1) : qsb__judge_real_name(stop->guard, fd, path);
 }
 
+bool qsb__judge_is_still(struct qsb__stop *stop, int folder, const struct qsb__place *judged)
+{
+	const char *slash = strrchr(judged->path, '/');
+	char path[QSB__GUARD_PATH];
+	ssize_t length = folder_name(stop, folder, path);
+	size_t size = slash && slash > judged->path ? (size_t)(slash - judged->path) : 1;
+
+	return length >= 0 && (size_t)length == size && memcmp(path, judged->path, size) == 0;
+}
+
 bool qsb__judge_is_removed(int fd, const char *path, size_t length)
 {
 	size_t tail = sizeof(removed) - 1;

@@ -49,6 +49,8 @@ long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_
 		return QSB__STOP_GONE;
 	result = outcome(mkdirat(at, last, mode));
 	if (result == 0)
+		result = qsb__again(stop, &(struct qsb__act){at, last, "create", false, AT_REMOVEDIR}, &place);
+	if (result == 0)
 		qsb__git_made_folder(stop, at, last, &place);
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
 }
@@ -95,6 +97,8 @@ long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode
 		return QSB__STOP_GONE;
 	result = outcome(mknodat(at, last, mode, device));
 	if (result == 0)
+		result = qsb__again(stop, &(struct qsb__act){at, last, "create", false, 0}, &place);
+	if (result == 0)
 		qsb__git_made_entry(stop, at, last, &place);
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
 }
@@ -120,6 +124,8 @@ long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint
 	if (!qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
 	result = outcome(symlinkat(link, at, last));
+	if (result == 0)
+		result = qsb__again(stop, &(struct qsb__act){at, last, "create", true, 0}, &place);
 	if (result == 0)
 		qsb__git_made_entry(stop, at, last, &place);
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
@@ -160,6 +166,8 @@ long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 		return QSB__STOP_GONE;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", object);
 	result = outcome(linkat(AT_FDCWD, path, at, last, AT_SYMLINK_FOLLOW));
+	if (result == 0)
+		result = qsb__again(stop, &(struct qsb__act){at, last, "create", S_ISLNK(status.st_mode), 0}, &place);
 	if (result == 0)
 		qsb__git_made_entry(stop, at, last, &place);
 	return qsb__guard_touched(stop, QSB__TOUCH_REPLACE, &place, result);

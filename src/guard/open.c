@@ -385,6 +385,23 @@ static enum qsb__touch_kind touch_kind(const struct opening *opening)
 										      : QSB__TOUCH_READ;
 }
 
+/* A file that was there is not written under a name that it has got since; one that was made goes again. */
+static long look_again(struct opening *opening, long fd)
+{
+	const struct qsb__act act = {opening->folder, opening->last, opening->made ? "create" : "write", false, 0};
+	struct qsb__place now;
+	bool good;
+
+	if (opening->made)
+		good = qsb__again(opening->stop, &act, &opening->place) == 0;
+	else
+		good = qsb__again_is_good(opening->stop, &act, &opening->place, &now);
+	if (good)
+		return fd;
+	close((int)fd);
+	return -EACCES;
+}
+
 /* What the kernel refuses by the flags alone. */
 static bool flags_fit(int flags)
 {
@@ -418,6 +435,8 @@ long qsb__call_open(struct qsb__stop *stop, const struct qsb__open_call *call)
 	do
 		result = open_name(&opening);
 	while (result == AGAIN);
+	if (result >= 0 && (opening.made || changes(opening.flags)))
+		result = look_again(&opening, result);
 	qsb__guard_touched(stop, touch_kind(&opening), &opening.place, result);
 	if (asked.given)
 		qsb__guard_touched_as(stop, &asked, &opening.place, result);

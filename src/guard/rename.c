@@ -85,6 +85,29 @@ static bool may_move(const struct end *what, const struct end *where)
 	return !S_ISCHR(mode) && !S_ISBLK(mode) && (!S_ISFIFO(mode) || where->place.state.scratch);
 }
 
+/* What came to stand at `where`, by its name there now, and by what it holds. */
+static bool stands(struct qsb__stop *stop, const struct end *what, const struct end *where)
+{
+	const struct qsb__act act = {where->folder, where->last, "rename", S_ISLNK(what->status.st_mode), 0};
+	struct qsb__place now = where->place;
+	struct qsb__name_state before = what->place.state;
+	bool holds = false;
+	int fd;
+
+	if (!qsb__again_is_good(stop, &act, &where->place, &now))
+		return false;
+	if (!S_ISDIR(what->status.st_mode) || !now.named)
+		return true;
+	fd = openat(where->folder, where->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	holds = qsb__judge_holds(stop->guard, fd, &now.state, &before);
+	close(fd);
+	if (holds)
+		qsb__judge_refuse(stop, "rename", &now);
+	return !holds;
+}
+
 static int judge_ends(struct qsb__stop *stop, unsigned flags, const struct end *from, const struct end *to)
 {
 	bool exchange = flags & RENAME_EXCHANGE;
@@ -155,6 +178,12 @@ long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call)
 		return QSB__STOP_GONE;
 	stop->guard->moves++;
 	code = renameat2(from.folder, from.last, to.folder, to.last, call->flags) < 0 ? -errno : 0;
+	if (code == 0 &&
+	    (!stands(stop, &from, &to) || ((call->flags & RENAME_EXCHANGE) && !stands(stop, &to, &from)))) {
+		qsb__again_move_back(&(struct qsb__moved){from.folder, to.folder, from.name, to.name,
+							  call->flags & RENAME_EXCHANGE});
+		code = -EACCES;
+	}
 	if (code == 0)
 		qsb__git_made_entry(stop, to.folder, to.name, &to.place);
 	if (code == 0 && (call->flags & RENAME_EXCHANGE))

@@ -58,3 +58,56 @@ def race_processes(case):
 @row('A-guard-2', 'a path across two pages, of which one is mapped anew, moved and unmapped, never gets through')
 def race_pages(case):
     race(case, 'pages')
+
+
+# Each half does only what is allowed; together they bring a denied name about.
+FILL = '''
+import os, sys, time
+end = time.time() + float(sys.argv[1])
+done = met = 0
+while time.time() < end:
+    for call in ('os.rename("full", "d/workflows"); done += 1', 'os.rename("d/workflows", "full")',
+                 'os.mkdir("d/actions"); done += 1', 'os.rmdir("d/actions")',
+                 'open("d/workflows", "x").close(); done += 1', 'os.unlink("d/workflows")',
+                 'os.symlink("full", "d/workflows"); done += 1', 'os.unlink("d/workflows")',
+                 'os.link("plain", "d/workflows"); done += 1', 'os.unlink("d/workflows")'):
+        try: exec(call)
+        except OSError: pass
+        met += os.path.lexists('.github/workflows')
+print(done, met)
+'''
+MOVE = '''
+import os, sys, time
+end = time.time() + float(sys.argv[1])
+done = 0
+while time.time() < end:
+    for names in (('d', '.github'), ('.github', 'd')):
+        try: os.rename(*names); done += 1
+        except OSError: pass
+print(done)
+'''
+
+
+@row('A-guard-2', 'two sandboxes in one workspace do not bring a denied name about together')
+def race_two_sandboxes(case):
+    def together(runs):
+        case.clear_work()
+        case.write('full/x.yml', 'on: push')
+        case.write('plain', 'plain')
+        os.mkdir(os.path.join(case.work, 'd'))
+        return [case.finish(process) for process in [case.popen(argv, cwd=case.work) for argv in runs]]
+
+    def argv(seconds):
+        return [['python3', '-c', text, str(seconds)] for text in (FILL, MOVE)]
+
+    def left():
+        return [name for name in ('workflows', 'actions') if os.path.lexists(os.path.join(case.work, '.github', name))]
+    for _ in range(20):
+        met = together(argv(0.3))[0].out.split()[1]
+        if met != '0':
+            break
+    case.control(met != '0', 'the two never meet outside')
+    outcomes = together([case.sandboxed(run) for run in argv(SECONDS)])
+    for outcome in outcomes:
+        case.check(outcome.code == 0 and int(outcome.out.split()[0]) > 5, 'both must do something', outcome)
+    case.same(left(), [], 'what stands at denied names', outcomes[0])
