@@ -270,15 +270,17 @@ struct qsb_denial {
 
 /*
  * Something that the run left behind and that other programs would run or trust: a hook or a dangerous setting in a git
- * folder that it made. Strings are never NULL.
+ * folder that it made, or that it wrote into one that was there and that no rule held. What the policy allows by name
+ * is none. Strings are never NULL.
  */
 struct qsb_finding {
-	const char *kind;     /* "gitHook", "gitConfig" */
-	const char *path;     /* the file, on the host */
-	const char *what;     /* the hook's name; the keys: "core.fsmonitor, alias.x and 3 more" */
-	const char *reason;   /* "git runs the program that it names" */
-	const char *moved_to; /* where it was put out of reach: PATH.quarantined; "" = it is where it was */
-	const char *error;    /* why it could not be moved; "" = nothing went wrong */
+	const char *kind;   /* "gitHook", "gitConfig" */
+	const char *path;   /* the file, on the host */
+	const char *what;   /* the hook's name; the keys: "core.fsmonitor, alias.x and 3 more" */
+	const char *reason; /* "git runs the program that it names" */
+	/* Where it was put out of reach: PATH.quarantined, or with a number behind; "" = it is where it was. */
+	const char *moved_to;
+	const char *error; /* why it could not be moved; "" = nothing went wrong */
 };
 
 /* How a command ended. Everything belongs to the result and lives until qsb_result_free. */
@@ -306,7 +308,7 @@ struct qsb_result {
 	 * on with git's defaults, and without its remotes. */
 	const struct qsb_finding *findings;
 	size_t finding_count;
-	uint64_t findings_left_out; /* beyond those, or places that could not be looked at */
+	uint64_t findings_left_out; /* beyond those, moved like them, or places that could not be looked at */
 
 	const char *backend;             /* the mechanism that held the policy */
 	const struct qsb_pair *enforced; /* "files" -> "true"; "false", or a word for what part of it is */

@@ -23,7 +23,10 @@ export interface Denial {
     readonly count: number;
 }
 
-/** A hook or a dangerous setting in a git folder that the command made: the host's git would run it. */
+/**
+ * A hook or a dangerous setting that the host's git would run: in a git folder that the command made, or put by it into
+ * one that was there and that no rule held.
+ */
 export interface Finding {
     /** "gitHook", "gitConfig". */
     readonly kind: string;
@@ -31,7 +34,7 @@ export interface Finding {
     /** The hook's name; the keys. */
     readonly what: string;
     readonly reason: string;
-    /** Where it was put out of reach: PATH.quarantined; null where it is as it was. */
+    /** Where it was put out of reach: PATH.quarantined, or with a number behind; null where it is as it was. */
     readonly movedTo: string | null;
     /** Why it could not be moved. */
     readonly error: string | null;
@@ -89,7 +92,7 @@ export interface ExecuteResult {
     readonly denialsLeftOut: number;
     /** What the command left behind that the host's git would run; the policy says whether it is moved aside. */
     readonly findings: readonly Finding[];
-    /** How many there were beyond those, or places that could not be looked at. */
+    /** How many there were beyond those, moved like them, or places that could not be looked at. */
     readonly findingsLeftOut: number;
     readonly sandbox: SandboxReport;
 }
