@@ -189,11 +189,13 @@ static bool was_held(const struct look *look, const struct entry *entry)
 	snprintf(path, sizeof(path), "%.*s/%s%s", PATH_MAX - 1, look->path, entry->below, entry->name);
 	if (was_granted(look, path))
 		return true;
-	if (look->made || !is_older(look->guard->git, &entry->status))
+	if (look->made)
 		return false;
-	if (look->was_git)
+	/* By its time alone it cannot be told from what the run made: file systems count in ticks of a clock, and the
+	 * host may have written it in the very one in which the run began. */
+	if (qsb__names_judge(look->guard->names, path, QSB__ACCESS_WRITE, &state))
 		return true;
-	return qsb__names_judge(look->guard->names, path, QSB__ACCESS_WRITE, &state) != NULL;
+	return look->was_git && is_older(look->guard->git, &entry->status);
 }
 
 /* ---- settings ---- */

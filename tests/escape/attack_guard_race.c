@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -73,9 +72,9 @@ static void *flip_path(void *argument)
 {
 	for (unsigned turn = 0; !shared->stop; turn++) {
 		memcpy(shared->path, turn & 1 ? bad : good, strlen(good) + 1);
-		/* On a busy machine the others see what stands there when this part has to wait: both texts, then. */
+		/* On a busy machine the others see only what stands there while this part waits: both texts, then. */
 		if (turn % 16 == 0 || turn % 16 == 7)
-			sched_yield();
+			usleep(30);
 		for (volatile unsigned wait = 0; wait < (turn * 37U) % 400U; wait++)
 			;
 	}
@@ -89,6 +88,8 @@ static void *use_path(void *argument)
 		unlink(shared->path);
 		if (mkdir(shared->path, 0755) == 0)
 			rmdir(shared->path);
+		/* The path was another one by then: a folder that stays would end the race. */
+		rmdir(good);
 	}
 	return argument;
 }

@@ -218,9 +218,10 @@ def builders(case):
 @row('W-guard-10', 'sockets are bound and connected to, by path, relative path and port')
 def sockets(case):
     script = '''
-import os, socket, threading
+import os, socket, sys, threading
+SCRATCH = sys.argv[1]
 os.mkdir('d'); os.umask(0o077)
-for family, address in ((socket.AF_UNIX, 'here'), (socket.AF_UNIX, 'd/../d/here'), (socket.AF_UNIX, os.path.abspath('d/there')), (socket.AF_UNIX, '/tmp/s'),
+for family, address in ((socket.AF_UNIX, 'here'), (socket.AF_UNIX, 'd/../d/here'), (socket.AF_UNIX, os.path.abspath('d/there')), (socket.AF_UNIX, SCRATCH),
                         (socket.AF_INET, ('127.0.0.1', 0)), (socket.AF_INET6, ('::1', 0)), (socket.AF_UNIX, '\\0hidden')):
     server = socket.socket(family); server.bind(address); server.listen()
     if family == socket.AF_UNIX: print(server.getsockname())
@@ -237,18 +238,20 @@ try: socket.socket(socket.AF_INET).bind(('127.0.0.1', 80)); print('a low port')
 except OSError as error: print(error.strerror)
 print(len(socket.if_nameindex()))
 '''
+    scratch = os.path.join('/tmp', 'escape-' + os.path.basename(case.base))
     answers = []
     for rule in ([], RULES['writing'], RULES['reading']):
         top = os.path.join(case.work, 'sockets')
         os.mkdir(top)
-        outcome = case.inside(['python3', '-c', script], rule, cwd=top)
+        outcome = case.inside(['python3', '-c', script, scratch], rule, cwd=top)
         case.same(outcome.code, 0, 'sockets', outcome)
         answers.append(outcome.out)
         shutil.rmtree(top)
     case.same(answers[1:], answers[:1] * 2, 'answers')
     top = os.path.join(case.work, 'sockets')
     os.mkdir(top)
-    outside = case.plain(['python3', '-c', script], cwd=top)
+    case.cleanups.append(lambda: os.path.lexists(scratch) and os.unlink(scratch))
+    outside = case.plain(['python3', '-c', script, scratch], cwd=top)
     case.control(outside.code == 0, f'sockets do not work outside: {outside.describe()}')
     served = answers[0].count('served')
     case.check(served == 7, 'every server must have been reached')

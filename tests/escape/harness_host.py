@@ -152,8 +152,9 @@ class Leftovers:
                 pass
         return mine + self.empty_groups()
 
-    def empty_groups(self, patience=3):
-        """Our control groups that are empty and stay: those of somebody else's run go within moments."""
+    def empty_groups(self, patience=30):
+        """Our control groups that are empty and stay: those of somebody else's run go in time (one of
+        whose supervisor is stopped, for a test, later)."""
         end = time.monotonic() + patience
         left = sorted(path for path in control_groups() - self.groups if is_empty_group(path))
         while left and time.monotonic() < end:

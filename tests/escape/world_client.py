@@ -84,9 +84,12 @@ def tcp(host, port, send=b'', family=0, limit=1 << 20, half_close=False):
 def echoed(host, port, text='ping', family=0):
     """Is there an echo?"""
     with connected(host, port, family) as made:
-        made.sendall(text.encode())
-        made.shutdown(socket.SHUT_WR)
-        return text_of(read_all(made))
+        # While it is read: how much can be on its way at once is the machine's affair.
+        sender = threading.Thread(target=lambda: (made.sendall(text.encode()), made.shutdown(socket.SHUT_WR)))
+        sender.start()
+        answer = read_all(made)
+        sender.join()
+        return text_of(answer)
 
 
 def connected(host, port, family=0):
