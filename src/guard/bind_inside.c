@@ -6,22 +6,18 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <linux/capability.h>
 
 #include "core/cleanup.h"
 #include "guard/internal.h"
+#include "os/capabilities.h"
 
 static int enter(const int *namespaces, int root, int folder)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
-
 	/* The user namespace gives the right to enter the mounts, and to take the root; both go again. */
 	if (setns(namespaces[0], CLONE_NEWUSER) != 0 || setns(namespaces[1], CLONE_NEWNS) != 0 || fchdir(root) != 0 ||
-	    chroot(".") != 0 || fchdir(folder) != 0 || syscall(SYS_capset, &header, none) != 0)
+	    chroot(".") != 0 || fchdir(folder) != 0 || !qsb__capabilities_drop())
 		return -EACCES;
 	return 0;
 }

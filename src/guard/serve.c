@@ -14,10 +14,11 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <linux/capability.h>
 
 #include "core/error.h"
 #include "guard/git.h"
+#include "os/capabilities.h"
+#include "os/threads.h"
 
 enum { SETTLE_TIMES = 200, SETTLE_NS = 50 * 1000 };
 enum { END_LOOK_NS = 5 * 1000 * 1000, SECOND_NS = 1000 * 1000 * 1000 };
@@ -34,16 +35,12 @@ static void wake_up(int number)
 
 bool qsb__guard_thread_begin(void)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
-
 	sigset_t wake;
 
 	sigemptyset(&wake);
 	sigaddset(&wake, qsb__guard_wake_signal());
 	/* Its own umask and working folder, too. */
-	return pthread_sigmask(SIG_UNBLOCK, &wake, NULL) == 0 && syscall(SYS_capset, &header, none) == 0 &&
-	       unshare(CLONE_FS) == 0;
+	return pthread_sigmask(SIG_UNBLOCK, &wake, NULL) == 0 && qsb__capabilities_drop() && unshare(CLONE_FS) == 0;
 }
 
 void qsb__guard_answer(const struct qsb__guard *guard, uint64_t id, long result)
@@ -244,25 +241,14 @@ static void *receiver(void *argument)
 
 static int start_thread(struct qsb__guard *guard, void *(*run)(void *))
 {
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
 	int error;
 
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, THREAD_STACK);
-	/* The supervisor's signals stay its main thread's; SIGXFSZ and SIGPIPE become errors. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pthread_mutex_lock(&guard->lock);
 	guard->threads++;
 	pthread_mutex_unlock(&guard->lock);
-	error = pthread_create(&thread, &attributes, run, guard);
+	error = qsb__thread_start(run, guard, THREAD_STACK);
 	if (error != 0)
 		leave(guard);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
 	return error;
 }
 

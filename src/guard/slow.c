@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "guard/internal.h"
+#include "os/threads.h"
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
@@ -162,20 +163,6 @@ static bool take_place(struct qsb__guard *guard)
 	return room;
 }
 
-static bool start_thread(struct slow *slow)
-{
-	pthread_attr_t attributes;
-	pthread_t thread;
-	bool started;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, SLOW_STACK);
-	started = pthread_create(&thread, &attributes, slow_main, slow) == 0;
-	pthread_attr_destroy(&attributes);
-	return started;
-}
-
 static long begin(struct qsb__stop *stop, int object, int flags, off_t size)
 {
 	struct qsb__guard *guard = stop->guard;
@@ -186,7 +173,7 @@ static long begin(struct qsb__stop *stop, int object, int flags, off_t size)
 	slow = malloc(sizeof(*slow));
 	if (slow) {
 		*slow = (struct slow){guard, stop->call, fcntl(object, F_DUPFD_CLOEXEC, 0), flags, size};
-		if (slow->object >= 0 && start_thread(slow))
+		if (slow->object >= 0 && qsb__thread_start(slow_main, slow, SLOW_STACK) == 0)
 			return QSB__STOP_LATER;
 		if (slow->object >= 0)
 			close(slow->object);

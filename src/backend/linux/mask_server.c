@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +16,15 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#include <linux/capability.h>
 
 #include "backend/linux/masks.h"
 #include "backend/linux/proc_status.h"
 #include "backend/linux/refusals.h"
 #include "core/cleanup.h"
+#include "os/capabilities.h"
 #include "os/descriptors.h"
+#include "os/threads.h"
 #include "plan/plan.h"
 
 enum { STACK_BYTES = 128 * 1024, MORE_TURNS = 100, NAMES_OF_A_FOLDER = 16 };
@@ -145,11 +144,8 @@ static int serve(struct qsb__mask_server *server)
 
 static void drop_privileges(void)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
-
 	/* It needs none: without them, or with, it does the same. */
-	if (syscall(SYS_capset, &header, none) != 0)
+	if (!qsb__capabilities_drop())
 		errno = 0;
 }
 
@@ -215,25 +211,6 @@ static void *run(void *argument)
 	return NULL;
 }
 
-static int start_thread(struct qsb__mask_server *server)
-{
-	pthread_attr_t attributes;
-	sigset_t all, before;
-	pthread_t thread;
-	int error;
-
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	/* The supervisor's signals stay its main thread's. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&thread, &attributes, run, server);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
-	return error;
-}
-
 struct qsb__mask_server *qsb__mask_server_start(const struct qsb__mask_list *masks, int from)
 {
 	size_t size = sizeof(struct qsb__mask_server) + masks->count;
@@ -249,7 +226,7 @@ struct qsb__mask_server *qsb__mask_server_start(const struct qsb__mask_list *mas
 						    .users = 2,
 						    .size = size};
 		pthread_mutex_init(&server->lock, NULL);
-		if (start_thread(server) == 0)
+		if (qsb__thread_start(run, server, STACK_BYTES) == 0)
 			return server;
 	}
 	close(from);

@@ -10,13 +10,13 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <linux/audit.h>
-#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/nsfs.h>
 
 #include "backend/linux/abi.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "os/capabilities.h"
 #include "os/descriptors.h"
 
 #if defined(__x86_64__)
@@ -92,11 +92,9 @@ static int confine(void)
 		.len = sizeof(code) / sizeof(code[0]),
 		.filter = (struct sock_filter *)(uintptr_t)code,
 	};
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_DUMPABLE, 0) != 0 ||
-	    syscall(SYS_capset, &header, none) != 0 || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+	    !qsb__capabilities_drop() || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
 		return -errno;
 	return 0;
 }

@@ -3,12 +3,12 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <linux/capability.h>
 #include <linux/securebits.h>
 
 #include "backend/linux/abi.h"
 #include "backend/linux/sandbox.h"
 #include "core/error.h"
+#include "os/capabilities.h"
 
 static int set_limit(int resource, uint64_t value, const char *name, struct qsb_error *err)
 {
@@ -58,8 +58,6 @@ int qsb__privileges_drop(struct qsb_error *err)
 	const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED | SECBIT_NO_SETUID_FIXUP |
 				   SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |
 				   SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
 
 	/* uid 0 gets nothing by executing a file; setuid programs and file capabilities give nothing. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
@@ -71,7 +69,7 @@ int qsb__privileges_drop(struct qsb_error *err)
 	for (unsigned long capability = 0; prctl(PR_CAPBSET_DROP, capability) == 0 || errno != EINVAL; capability++)
 		if (errno == EPERM)
 			return qsb__fail_os(err, errno, "privileges", "cannot drop capability %lu", capability);
-	if (syscall(SYS_capset, &header, none) != 0)
+	if (!qsb__capabilities_drop())
 		return qsb__fail_os(err, errno, "privileges", "cannot drop capabilities");
 	return 0;
 }

@@ -13,13 +13,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <linux/audit.h>
-#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
 #include "backend/linux/abi.h"
 #include "core/cleanup.h"
 #include "core/error.h"
+#include "os/capabilities.h"
 
 enum { ABI_REFER = 2, ABI_TRUNCATE = 3, ABI_NETWORK = 4, ABI_DEVICES = 5, ABI_SCOPES = 6 };
 
@@ -240,12 +240,10 @@ static int shut_calls(struct qsb_error *err)
 
 int qsb__confine_server(struct qsb_error *err)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	const struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {{0, 0, 0}};
 	const struct rlimit nothing = {0, 0};
 	int abi = version(), code = 0;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall(SYS_capset, &header, none) != 0 ||
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !qsb__capabilities_drop() ||
 	    setrlimit(RLIMIT_CORE, &nothing) != 0)
 		return qsb__fail_os(err, errno, "broker", "cannot take the broker's privileges away");
 	if (abi > 0)

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "os/threads.h"
+
 enum { RUNNING_MAX = 256, IDLE_MAX = 2, STACK_BYTES = 64 * 1024 };
 
 /* Made once, kept for the next job: making a thread costs more than most jobs. */
@@ -52,8 +54,6 @@ static void *work(void *argument)
 static bool start(void (*job)(void *argument), void *argument)
 {
 	struct worker *worker = calloc(1, sizeof(*worker));
-	pthread_attr_t attributes;
-	pthread_t thread;
 	bool started;
 
 	if (!worker)
@@ -61,11 +61,7 @@ static bool start(void (*job)(void *argument), void *argument)
 	worker->job = job;
 	worker->argument = argument;
 	pthread_cond_init(&worker->woken, NULL);
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, STACK_BYTES);
-	started = pthread_create(&thread, &attributes, work, worker) == 0;
-	pthread_attr_destroy(&attributes);
+	started = qsb__thread_start(work, worker, STACK_BYTES) == 0;
 	if (!started)
 		free(worker);
 	return started;
