@@ -10,7 +10,7 @@
 
 #include "guard/internal.h"
 
-enum { ATTEMPTS = 16, NAMES = 1000 };
+enum { ATTEMPTS = 16 };
 
 bool qsb__again_is_good(struct qsb__stop *stop, const struct qsb__act *act, const struct qsb__place *judged,
 			struct qsb__place *now)
@@ -42,15 +42,10 @@ long qsb__again(struct qsb__stop *stop, const struct qsb__act *act, const struct
 
 void qsb__again_move_back(const struct qsb__moved *moved)
 {
-	char name[NAME_MAX + 32];
+	char name[NAME_MAX + 1];
 
 	if (renameat2(moved->at, moved->name, moved->from, moved->old_name,
-		      moved->exchanged ? RENAME_EXCHANGE : RENAME_NOREPLACE) == 0)
-		return;
-	/* Its old place is taken: then it goes where no rule speaks of it. */
-	for (unsigned i = 0; i < NAMES; i++) {
-		snprintf(name, sizeof(name), "%.200s.quarantined.%u", moved->name, i);
-		if (renameat2(moved->at, moved->name, moved->at, name, RENAME_NOREPLACE) == 0 || errno != EEXIST)
-			return;
-	}
+		      moved->exchanged ? RENAME_EXCHANGE : RENAME_NOREPLACE) != 0 &&
+	    qsb__move_aside(moved->at, moved->name, name) != 0)
+		errno = 0; /* it is gone, or nobody may move it from here */
 }

@@ -83,7 +83,7 @@ static long bind_path(struct qsb__stop *stop, int socket, union address *address
 	if (last == path || strncmp(path, "/proc/", 6) == 0)
 		code = bind_here(stop, socket, folder, last);
 	else
-		code = qsb__bind_inside(stop, &(struct qsb__bind){socket, &address->any, length});
+		code = qsb__bind_inside(stop, &(struct qsb__bind){socket, stop->asked_start, &address->any, length});
 	if (code == 0)
 		code = qsb__again(stop, &(struct qsb__act){folder, last, "create", false, 0}, &place);
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, code);

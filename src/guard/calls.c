@@ -344,7 +344,7 @@ int qsb__guard_open_flags(const struct seccomp_notif *call)
 	return (int)call->data.args[2];
 }
 
-bool qsb__guard_moves_names(int number)
+bool qsb__guard_acts_alone(int number)
 {
 #ifdef SYS_open
 	if (number == SYS_rename)

@@ -10,13 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "core/cleanup.h"
 #include "core/path.h"
 #include "guard/git.h"
 
-enum { NUMBERS = 100, CHANCES = 3 };
 /* Seconds, at the most, for a person who waits: thousands of folders can have one long file under as many names. */
 enum { READ_IN_ALL = 16 * 1024 * 1024 };
 
@@ -74,33 +72,6 @@ static struct qsb__finding *add(struct look *look, const char *kind, const char 
 	return finding;
 }
 
-/* Never over something that is there. 0 or an errno; `to` gets the name. */
-static int move_aside(int folder, const char *name, char *to, size_t size)
-{
-	int error = EEXIST;
-
-	for (unsigned i = 1; error == EEXIST && i <= NUMBERS + CHANCES; i++) {
-		uint64_t any = i;
-
-		/* Whoever took all the numbers before could not know this one. */
-		if (i > NUMBERS && getrandom(&any, sizeof(any), 0) != sizeof(any))
-			return EIO;
-		if (i == 1)
-			snprintf(to, size, "%s.quarantined", name);
-		else
-			snprintf(to, size, "%s.quarantined.%llu", name, (unsigned long long)any);
-		if (renameat2(folder, name, folder, to, RENAME_NOREPLACE) == 0)
-			return 0;
-		error = errno;
-		/* Not every file system knows that flag. A second name is refused where there is one. */
-		if (error == EINVAL)
-			error = linkat(folder, name, folder, to, 0) == 0 && unlinkat(folder, name, 0) == 0 ? 0 : errno;
-		if (error == 0)
-			return 0;
-	}
-	return error;
-}
-
 static bool set_mode(int folder, mode_t mode)
 {
 	char path[64];
@@ -132,7 +103,7 @@ struct entry {
 static void move_found(const struct entry *entry, struct qsb__finding *finding)
 {
 	char to[NAME_MAX + 1], *slash;
-	int error = move_aside(entry->folder, entry->name, to, sizeof(to));
+	int error = qsb__move_aside(entry->folder, entry->name, to);
 
 	if (error != 0) {
 		snprintf(finding->os_error, sizeof(finding->os_error), "%s", strerror(error));

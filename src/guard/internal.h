@@ -220,7 +220,12 @@ struct qsb__moved {
 	bool exchanged;
 };
 
+/* Its old place may be taken by now: then beside its new one. */
 void qsb__again_move_back(const struct qsb__moved *moved);
+
+/* aside.c: to NAME.quarantined, or with a number behind it, never over what is there. `to` gets the name and holds
+ * NAME_MAX + 1 bytes. 0 or an errno. */
+int qsb__move_aside(int folder, const char *name, char *to);
 
 /* denials.c */
 void qsb__guard_deny(struct qsb__stop *stop, const char *operation, const char *target, const struct qsb__step *step);
@@ -275,7 +280,7 @@ struct qsb__two_paths {
 long qsb__call_rename(struct qsb__stop *stop, const struct qsb__two_paths *call); /* rename.c */
 long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call);   /* make.c */
 struct qsb__bind {
-	int socket;
+	int socket, start;              /* a relative one begins there: AT_FDCWD = it is absolute */
 	const struct sockaddr *address; /* of a unix socket, as the caller gave it */
 	unsigned length;
 };
@@ -324,7 +329,8 @@ int qsb__guard_wake_signal(void); /* ends a wait of this process's own threads, 
 /* calls.c: which function makes which call. False: the guard has no part in it. */
 bool qsb__guard_perform(struct qsb__stop *stop, long *result);
 bool qsb__guard_is_open(int number);
-bool qsb__guard_moves_names(int number);
+/* While no other call is under way: what moves names, and what is resolved a second time. */
+bool qsb__guard_acts_alone(int number);
 int qsb__guard_open_flags(const struct seccomp_notif *call);
 
 #endif

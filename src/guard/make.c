@@ -55,6 +55,16 @@ long qsb__call_make_dir(struct qsb__stop *stop, int folder, uint64_t path, mode_
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
 }
 
+/* A new entry: looked at again, and remembered where it may make a git folder. */
+static long settle(struct qsb__stop *stop, const struct qsb__act *act, const struct qsb__place *place, long result)
+{
+	if (result == 0)
+		result = qsb__again(stop, act, place);
+	if (result == 0)
+		qsb__git_made_entry(stop, act->folder, act->last, place);
+	return result;
+}
+
 /* What the kernel says of the type before it looks at the path. */
 static int judge_type(mode_t mode)
 {
@@ -96,10 +106,7 @@ long qsb__call_make_node(struct qsb__stop *stop, int folder, uint64_t path, mode
 	if (!qsb__stop_take_umask(stop) || !qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
 	result = outcome(mknodat(at, last, mode, device));
-	if (result == 0)
-		result = qsb__again(stop, &(struct qsb__act){at, last, "create", false, 0}, &place);
-	if (result == 0)
-		qsb__git_made_entry(stop, at, last, &place);
+	result = settle(stop, &(struct qsb__act){at, last, "create", false, 0}, &place, result);
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
 }
 
@@ -124,10 +131,7 @@ long qsb__call_symlink(struct qsb__stop *stop, uint64_t target, int folder, uint
 	if (!qsb__stop_waits(stop))
 		return QSB__STOP_GONE;
 	result = outcome(symlinkat(link, at, last));
-	if (result == 0)
-		result = qsb__again(stop, &(struct qsb__act){at, last, "create", true, 0}, &place);
-	if (result == 0)
-		qsb__git_made_entry(stop, at, last, &place);
+	result = settle(stop, &(struct qsb__act){at, last, "create", true, 0}, &place, result);
 	return qsb__guard_touched(stop, QSB__TOUCH_CREATE, &place, result);
 }
 
@@ -166,10 +170,7 @@ long qsb__call_link(struct qsb__stop *stop, const struct qsb__two_paths *call)
 		return QSB__STOP_GONE;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", object);
 	result = outcome(linkat(AT_FDCWD, path, at, last, AT_SYMLINK_FOLLOW));
-	if (result == 0)
-		result = qsb__again(stop, &(struct qsb__act){at, last, "create", S_ISLNK(status.st_mode), 0}, &place);
-	if (result == 0)
-		qsb__git_made_entry(stop, at, last, &place);
+	result = settle(stop, &(struct qsb__act){at, last, "create", S_ISLNK(status.st_mode), 0}, &place, result);
 	return qsb__guard_touched(stop, QSB__TOUCH_REPLACE, &place, result);
 }
 

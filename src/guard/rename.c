@@ -90,8 +90,7 @@ static bool stands(struct qsb__stop *stop, const struct end *what, const struct 
 {
 	const struct qsb__act act = {where->folder, where->last, "rename", S_ISLNK(what->status.st_mode), 0};
 	struct qsb__place now = where->place;
-	struct qsb__name_state before = what->place.state;
-	bool holds = false;
+	bool holds;
 	int fd;
 
 	if (!qsb__again_is_good(stop, &act, &where->place, &now))
@@ -101,7 +100,7 @@ static bool stands(struct qsb__stop *stop, const struct end *what, const struct 
 	fd = openat(where->folder, where->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT;
-	holds = qsb__judge_holds(stop->guard, fd, &now.state, &before);
+	holds = qsb__judge_holds(stop->guard, fd, &now.state, &what->place.state);
 	close(fd);
 	if (holds)
 		qsb__judge_refuse(stop, "rename", &now);

@@ -111,7 +111,7 @@ static void serve(struct qsb__stop *stop)
 	stop->asked[0] = '\0';
 	stop->told = false;
 	qsb__umask_over(stop);
-	if (qsb__guard_moves_names(number))
+	if (qsb__guard_acts_alone(number))
 		pthread_rwlock_wrlock(&guard->tree);
 	else
 		pthread_rwlock_rdlock(&guard->tree);
