@@ -6,6 +6,21 @@
 #include "core/path.h"
 #include "plan/plan.h"
 
+static void copy(char *to, size_t size, const char *text)
+{
+	size_t length = strnlen(text, size - 1);
+
+	memcpy(to, text, length);
+	to[length] = '\0';
+}
+
+void qsb__denial_begin(struct qsb__denial *denial, const char *kind, const char *operation)
+{
+	memset(denial, 0, sizeof(*denial));
+	copy(denial->kind, sizeof(denial->kind), kind);
+	copy(denial->operation, sizeof(denial->operation), operation);
+}
+
 bool qsb__denial_set_target(struct qsb__denial *denial, const char *target)
 {
 	static const char cut[] = "…";

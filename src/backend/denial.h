@@ -22,6 +22,9 @@ struct qsb__denial {
 
 struct qsb__plan;
 
+/* All else is empty yet. Cheap: every refused call begins one, also where it is only counted. */
+void qsb__denial_begin(struct qsb__denial *denial, const char *kind, const char *operation);
+
 /* A target of any length: what does not fit is cut at the end of a character, and says so. False = it was cut. */
 bool qsb__denial_set_target(struct qsb__denial *denial, const char *target);
 

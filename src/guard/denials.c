@@ -74,9 +74,7 @@ static void deny(struct qsb__stop *stop, const char *operation, const char *targ
 	stop->told = true;
 	if (!stop->guard->plan->report_denials)
 		return;
-	memset(&denial, 0, sizeof(denial));
-	snprintf(denial.kind, sizeof(denial.kind), "file");
-	snprintf(denial.operation, sizeof(denial.operation), "%s", operation);
+	qsb__denial_begin(&denial, "file", operation);
 	snprintf(denial.detail, sizeof(denial.detail), "%s", detail);
 	qsb__denial_set_target(&denial, target);
 	if (qsb__guard_is_told(stop->guard, &denial))

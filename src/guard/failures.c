@@ -179,9 +179,7 @@ static void tell(const struct refusal *refusal, struct qsb__denial *denial)
 
 static void begin(const struct refusal *refusal, const char *path, struct qsb__denial *denial)
 {
-	memset(denial, 0, sizeof(*denial));
-	snprintf(denial->kind, sizeof(denial->kind), "file");
-	snprintf(denial->operation, sizeof(denial->operation), "%s", refusal->operation);
+	qsb__denial_begin(denial, "file", refusal->operation);
 	qsb__denial_set_target(denial, path);
 }
 
@@ -195,8 +193,7 @@ static bool explain_mount(const struct refusal *refusal, const char *path, struc
 
 		if (step->kind == QSB__STEP_NAME_RULE || strcmp(step->path, path) != 0)
 			continue;
-		snprintf(denial->rule, sizeof(denial->rule), "%.100s%s%.100s%s", step->rule, step->reason ? " (" : "",
-			 step->reason ? step->reason : "", step->reason ? ")" : "");
+		qsb__step_text(step, denial->rule, sizeof(denial->rule));
 		return true;
 	}
 	return false;
@@ -325,9 +322,7 @@ static void tell_limit(struct qsb__stop *stop, const char *limit, const char *su
 {
 	struct qsb__denial denial;
 
-	memset(&denial, 0, sizeof(denial));
-	snprintf(denial.kind, sizeof(denial.kind), "limit");
-	snprintf(denial.operation, sizeof(denial.operation), "%s", limit);
+	qsb__denial_begin(&denial, "limit", limit);
 	if (qsb__ledger_count(&stop->guard->denials, &denial))
 		return;
 	snprintf(denial.rule, sizeof(denial.rule), "/limits/%s", limit);

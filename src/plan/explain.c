@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "plan/build.h"
 
-static void say_rule(char *out, size_t size, const struct qsb__step *step)
+void qsb__step_text(const struct qsb__step *step, char *out, size_t size)
 {
 	snprintf(out, size, "%s%s%.150s%s", step->rule, step->reason ? " (" : "", step->reason ? step->reason : "",
 		 step->reason ? ")" : "");
@@ -61,10 +61,10 @@ static void apply_step(struct inquiry *inquiry, const struct qsb__step *step)
 		inquiry->denied = inquiry->deepest;
 	}
 	if (((before ^ out->access) & QSB__ACCESS_READ) || new_place)
-		say_rule(out->read_rule, sizeof(out->read_rule), step);
+		qsb__step_text(step, out->read_rule, sizeof(out->read_rule));
 	if (((before ^ out->access) & QSB__ACCESS_WRITE) || new_place || !out->access ||
 	    step->kind == QSB__STEP_BIND_RW)
-		say_rule(out->write_rule, sizeof(out->write_rule), step);
+		qsb__step_text(step, out->write_rule, sizeof(out->write_rule));
 }
 
 static void apply_name_rule(struct inquiry *inquiry, const struct qsb__step *step)
@@ -82,8 +82,8 @@ static void apply_name_rule(struct inquiry *inquiry, const struct qsb__step *ste
 	inquiry->decider = step;
 	inquiry->denied = length;
 	if (step->denies & QSB__ACCESS_READ)
-		say_rule(out->read_rule, sizeof(out->read_rule), step);
-	say_rule(out->write_rule, sizeof(out->write_rule), step);
+		qsb__step_text(step, out->read_rule, sizeof(out->read_rule));
+	qsb__step_text(step, out->write_rule, sizeof(out->write_rule));
 }
 
 /* They come before the rules by name, which it overrules. */
@@ -95,7 +95,7 @@ static void apply_grant(struct inquiry *inquiry, const struct qsb__step *step)
 	    strlen(step->path) < inquiry->deepest)
 		return;
 	inquiry->deepest = strlen(step->path);
-	say_rule(out->write_rule, sizeof(out->write_rule), step);
+	qsb__step_text(step, out->write_rule, sizeof(out->write_rule));
 }
 
 /* Own files and kernel settings stay as they are, whatever is asked. */

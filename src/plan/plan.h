@@ -49,6 +49,9 @@ struct qsb__step {
 	char *reason; /* why, for people; may be NULL */
 };
 
+/* Who asked for a step and why, as `explain` and denials say it: "built-in: secrets (private keys …)". */
+void qsb__step_text(const struct qsb__step *step, char *out, size_t size);
+
 /* How much of a restriction the steps hold, where the plan itself cannot be complete. */
 struct qsb__plan_gap {
 	char *what; /* "protected names that do not exist yet" */

@@ -32,9 +32,7 @@ static void deny(struct qsb__supervisor *supervisor, const struct qsb__broker_ev
 	bool brackets = !lookup && strchr(event->host, ':');
 	struct qsb__denial denial;
 
-	memset(&denial, 0, sizeof(denial));
-	snprintf(denial.kind, sizeof(denial.kind), "network");
-	snprintf(denial.operation, sizeof(denial.operation), lookup ? "lookup" : "connect");
+	qsb__denial_begin(&denial, "network", lookup ? "lookup" : "connect");
 	snprintf(denial.target, sizeof(denial.target), "%s%s%s", brackets ? "[" : "", event->host, brackets ? "]" : "");
 	if (!lookup)
 		snprintf(denial.target + strlen(denial.target), 8, ":%u", event->port);
@@ -96,9 +94,7 @@ static void note_loss(struct qsb__supervisor *supervisor)
 
 	supervisor->result->broker_lost = true;
 	supervisor->result->broker_error = supervisor->broker_error;
-	memset(&denial, 0, sizeof(denial));
-	snprintf(denial.kind, sizeof(denial.kind), "network");
-	snprintf(denial.operation, sizeof(denial.operation), "broker");
+	qsb__denial_begin(&denial, "network", "broker");
 	snprintf(denial.rule, sizeof(denial.rule), "/network/mode");
 	qsb__deny(supervisor, &denial);
 }

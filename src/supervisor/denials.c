@@ -66,9 +66,7 @@ void qsb__deny_limit(struct qsb__supervisor *supervisor, const char *operation, 
 {
 	struct qsb__denial denial;
 
-	memset(&denial, 0, sizeof(denial));
-	snprintf(denial.kind, sizeof(denial.kind), "limit");
-	snprintf(denial.operation, sizeof(denial.operation), "%s", operation);
+	qsb__denial_begin(&denial, "limit", operation);
 	snprintf(denial.rule, sizeof(denial.rule), "%s", rule);
 	snprintf(denial.suggestion, sizeof(denial.suggestion), "%s", suggestion);
 	qsb__deny(supervisor, &denial);

@@ -100,9 +100,7 @@ static void report(struct qsb__mask_server *server, const struct qsb__mask_event
 	struct qsb__denial denial;
 
 	snprintf(path, sizeof(path), "%.*s%s%s", PATH_MAX, mask->path, event->name[0] ? "/" : "", event->name);
-	memset(&denial, 0, sizeof(denial));
-	snprintf(denial.kind, sizeof(denial.kind), "file");
-	snprintf(denial.operation, sizeof(denial.operation), "%s", operations[event->wish]);
+	qsb__denial_begin(&denial, "file", operations[event->wish]);
 	qsb__denial_set_target(&denial, path);
 	if (is_told(server, event, &denial))
 		return;

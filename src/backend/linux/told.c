@@ -128,9 +128,7 @@ int qsb__told_refuse(const struct seccomp_notif *request)
 	/* What nobody answers is refused. */
 	if (!call)
 		return EPERM;
-	memset(&denial, 0, sizeof(denial));
-	memcpy(denial.kind, "call", sizeof("call"));
-	snprintf(denial.operation, sizeof(denial.operation), "%s", call->name);
+	qsb__denial_begin(&denial, "call", call->name);
 	say_target(&denial, &request->data);
 	if (!qsb__refusal_is_told(&denial)) {
 		say_rule(&denial, call);
