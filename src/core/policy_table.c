@@ -112,8 +112,8 @@ const struct qsb__row qsb__rows[] = {
 	 .names = finding_names,
 	 .option = "--git-findings",
 	 .metavar = "MODE",
-	 .summary = "What becomes of hooks and of settings that run programs in git folders that a run made: moved "
-		    "aside to NAME.quarantined, or only reported."},
+	 .summary = "What becomes of hooks and of settings that run programs in git folders that a run made or wrote "
+		    "to: moved aside to NAME.quarantined, or only reported."},
 	{.pointer = "/filesystem/reportDenials",
 	 .type = QSB__ROW_BOOL,
 	 .tighten = QSB__TIGHTEN_MAX,

@@ -28,8 +28,8 @@ export interface Policy {
          */
         readonly protectNewNames?: boolean;
         /**
-         * What becomes of hooks and of settings that run programs in git folders that a run made: moved aside to
-         * NAME.quarantined, or only reported. Default: "quarantine".
+         * What becomes of hooks and of settings that run programs in git folders that a run made or wrote to: moved
+         * aside to NAME.quarantined, or only reported. Default: "quarantine".
          */
         readonly gitFindings?: "quarantine" | "report";
         /**
